@@ -1,0 +1,19 @@
+# scrm_library(NAME [LINKS...] [PRIVATE_LINKS...]): one folder, one target scrm::NAME.
+# Its public headers are NAME/include, its sources NAME/src/*.cpp: a new file needs no line here.
+include(ScrmWarnings)
+include(ScrmSanitizers)
+
+function(scrm_library name)
+  cmake_parse_arguments(ARG "" "" "LINKS;PRIVATE_LINKS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/*.cpp)
+  add_library(scrm_${name} STATIC ${sources})
+  add_library(scrm::${name} ALIAS scrm_${name})
+  set_target_properties(scrm_${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(scrm_${name} PUBLIC cxx_std_20)
+  target_include_directories(scrm_${name}
+    PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
+  target_link_libraries(scrm_${name} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
+  scrm_set_warnings(scrm_${name})
+  scrm_set_sanitizers(scrm_${name})
+endfunction()

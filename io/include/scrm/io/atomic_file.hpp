@@ -1,0 +1,32 @@
+/// AtomicFile: an output that appears under its final name only when it is complete.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace scrm {
+
+/// Reserves a temporary name beside `path`; commit() syncs and renames it, the destructor removes what was not
+/// committed. Errors name the final path and say that nothing appeared under it.
+class AtomicFile {
+ public:
+  /// Throws when the folder does not exist or cannot be written.
+  explicit AtomicFile(std::string path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  const std::string& path() const noexcept { return path_; }
+  const std::string& temporary_path() const noexcept { return temporary_; }
+  void commit();
+
+ private:
+  std::string path_;
+  std::string temporary_;
+  bool committed_ = false;
+};
+
+/// Writes a whole text file atomically.
+void write_text_file(const std::string& path, std::string_view text);
+
+}  // namespace scrm

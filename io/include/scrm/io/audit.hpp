@@ -1,0 +1,50 @@
+/// Audit: what was wrong with the rows of a data set, by reason, and the first of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace scrm {
+
+enum class BadRow : std::uint8_t {
+  propensity_not_positive,
+  propensity_not_finite,
+  probability_above_one,
+  action_out_of_range,
+  action_not_finite,
+  loss_not_finite,
+  context_not_finite,
+  target_not_valid,  ///< negative, not finite, or a probability above one
+};
+inline constexpr int kBadRowReasons = 8;
+
+/// A sentence part such as "propensity is not above zero".
+const char* to_string(BadRow reason) noexcept;
+/// A short name for JSON such as "propensity_not_positive".
+const char* key(BadRow reason) noexcept;
+
+/// The first bad value, as a person would look it up.
+struct BadValue {
+  BadRow reason;
+  std::string file;
+  std::string dataset;  ///< with the column where there is one, such as "context[:, 3]"
+  std::int64_t row;     ///< in that file, zero-based
+  double value;
+};
+
+/// Mergeable in row order: counts add up, the first bad value is the earliest. A row with several faults counts once,
+/// under the first reason in the order of BadRow.
+struct Audit {
+  std::array<std::int64_t, kBadRowReasons> counts{};
+  std::optional<BadValue> first;
+
+  std::int64_t bad_rows() const noexcept;
+  void merge(const Audit& later);
+};
+
+/// Throws the Error that names the first bad value and the total count; does nothing when there is none.
+void require_clean(const Audit& audit);
+
+}  // namespace scrm

@@ -1,0 +1,71 @@
+/// BlockBuffer: owns the columns of one block, reusable without allocation.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "scrm/io/schema.hpp"
+#include "scrm/kernels/block.hpp"
+
+namespace scrm {
+
+/// Columns for up to kBlockRows rows of a schema, each aligned and kBlockRows long. Everything is allocated (and set to
+/// zero) once; only sparse contexts grow when a block has more entries than any before it.
+class BlockBuffer {
+ public:
+  explicit BlockBuffer(const Schema& schema);
+
+  const Schema& schema() const noexcept { return schema_; }
+
+  // Writable columns; column j of a two-dimensional quantity starts j * kBlockRows further on.
+  float* context_f32() noexcept { return context_f32_.get(); }
+  double* context_f64() noexcept { return context_f64_.get(); }
+  std::int64_t* indptr() noexcept { return indptr_.data(); }
+  std::vector<std::int32_t>& indices() noexcept { return indices_; }
+  std::vector<double>& values() noexcept { return values_; }
+  double* action() noexcept { return action_.get(); }
+  std::int32_t* category() noexcept { return category_.get(); }
+  std::uint8_t* bits() noexcept { return bits_.get(); }
+  double* loss() noexcept { return loss_.get(); }
+  /// `propensity` when the schema's form is linear, `log_propensity` otherwise.
+  double* propensity() noexcept { return propensity_.get(); }
+  double* label_propensity() noexcept { return label_propensity_.get(); }
+  double* target(int index) noexcept { return targets_[static_cast<std::size_t>(index)].get(); }
+
+  /// The view of the first `rows` rows; valid until the buffer changes.
+  Block view(std::int64_t first_row, int rows) noexcept;
+
+  /// Drops the rows whose keep flag is 0 and closes the gaps; returns how many rows are left.
+  int compact(const std::uint8_t* keep, int rows) noexcept;
+
+  /// Bytes this buffer holds.
+  std::size_t bytes() const noexcept;
+
+ private:
+  struct Free {
+    void operator()(void* pointer) const noexcept;
+  };
+  template <class T>
+  using Column = std::unique_ptr<T[], Free>;
+
+  Schema schema_;
+  Column<float> context_f32_;
+  Column<double> context_f64_;
+  std::vector<std::int64_t> indptr_;
+  std::vector<std::int32_t> indices_;
+  std::vector<double> values_;
+  Column<double> action_;
+  Column<std::int32_t> category_;
+  Column<std::uint8_t> bits_;
+  Column<double> loss_;
+  Column<double> propensity_;
+  Column<double> label_propensity_;
+  std::vector<Column<double>> targets_;
+  std::vector<const double*> target_views_;
+};
+
+/// Bytes a BlockBuffer of this schema holds; for sparse contexts, without their entries.
+std::size_t block_buffer_bytes(const Schema& schema) noexcept;
+
+}  // namespace scrm

@@ -1,0 +1,78 @@
+/// Dataset: the shards of one logged data set, opened for reading raw rows in order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scrm/io/audit.hpp"
+#include "scrm/io/block_buffer.hpp"
+#include "scrm/io/schema.hpp"
+
+namespace scrm {
+
+struct ReadOptions {
+  bool reward = false;               ///< `loss` holds rewards: the sign is turned
+  std::vector<std::string> targets;  ///< target columns wanted, in this order; every shard must have them
+  bool all_targets = false;          ///< instead: every target column that all shards have (for inspect)
+  bool label_propensity = true;      ///< read `label_propensity` where there is one
+};
+
+/// One file of a data set.
+struct Shard {
+  std::string path;
+  std::int64_t first_row = 0;  ///< in the data set
+  std::int64_t rows = 0;
+  int rollout = 0;
+  std::int64_t bytes = 0;  ///< file size
+};
+
+/// Rows taken from the files but not decoded yet. Holds raw chunks (shared with neighbouring RawRows where a chunk
+/// reaches over their border), or the place of mapped bytes; decoding is pure and may run on any thread.
+class RawRows {
+ public:
+  virtual ~RawRows() = default;
+
+  /// Decodes rows [first_row, first_row + rows) of the data set, which must lie inside what was fetched and number at
+  /// most kBlockRows, into the buffer, leaves out bad rows (adding them to `audit`), and returns the rows that are
+  /// left.
+  virtual int decode(std::int64_t first_row, int rows, BlockBuffer& out, Audit& audit) = 0;
+
+  std::int64_t first_row = 0;
+  std::int64_t rows = 0;
+};
+
+/// Opened once: the schema of every shard is read and checked against the first. Files are opened again as rows are
+/// fetched, a few at a time.
+class Dataset {
+ public:
+  /// Each path is an `.h5` file or a directory of them (read in name order). Throws an Error that names the file for
+  /// anything missing, foreign, truncated or mismatched.
+  Dataset(const std::vector<std::string>& paths, const ReadOptions& options);
+  ~Dataset();
+  Dataset(Dataset&&) noexcept;
+  Dataset& operator=(Dataset&&) noexcept;
+
+  const Schema& schema() const noexcept;
+  std::int64_t rows() const noexcept;
+  const std::vector<Shard>& shards() const noexcept;
+  /// Distinct rollout numbers in ascending order.
+  std::vector<int> rollouts() const;
+  /// A view of the shards of one rollout only, as a data set of its own.
+  Dataset rollout(int number) const;
+
+  /// The serial stage: takes rows [first_row, first_row + rows) from the files. One call at a time, best in ascending
+  /// order (a chunk that reaches over the end is then kept for the next call rather than read twice).
+  std::unique_ptr<RawRows> fetch(std::int64_t first_row, std::int64_t rows);
+
+  /// Bytes that fetched and decoded chunks of `rows` rows hold at most, for the memory budget.
+  std::size_t fetch_bytes(std::int64_t rows) const noexcept;
+
+ private:
+  struct Impl;
+  explicit Dataset(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace scrm

@@ -1,0 +1,33 @@
+/// Schema: what the rows of a data set hold, common to all its shards.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scrm/kernels/block.hpp"
+
+namespace scrm {
+
+/// How the propensity of the logged action is stored.
+enum class PropensityForm : std::uint8_t {
+  linear,        ///< dataset `propensity`
+  logarithm,     ///< dataset `log_propensity`
+  label_product  ///< multilabel without either: the product of `label_propensity`
+};
+
+struct Schema {
+  ActionKind action_kind = ActionKind::continuous;
+  int num_actions = 0;  ///< categories (categorical) or labels K (multilabel)
+  std::int64_t features = 0;
+  bool sparse = false;
+  FloatType context_type = FloatType::f64;  ///< f32 only when every shard's context is; sparse values are always f64
+  PropensityForm propensity = PropensityForm::linear;
+  bool label_propensity = false;
+  std::vector<std::string> targets;  ///< names under target/, in alphabetical order
+};
+
+/// "continuous", "categorical" or "multilabel", as the attribute action_kind spells them.
+const char* to_string(ActionKind kind) noexcept;
+
+}  // namespace scrm

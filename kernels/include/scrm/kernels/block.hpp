@@ -1,0 +1,60 @@
+/// Block: a non-owning, column-major view of a fixed number of logged rows, which every kernel works on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace scrm {
+
+enum class ActionKind : std::uint8_t { continuous, categorical, multilabel };
+
+enum class FloatType : std::uint8_t { f32, f64 };
+
+/// Rows in a block. Every result is a merge of per-block sums, so this number is part of the bits of every result:
+/// changing it changes the last digits of everything. 2,048 doubles keep a weight buffer and its losses inside L1.
+inline constexpr int kBlockRows = 2048;
+
+/// Every column of a block begins at a multiple of this many bytes.
+inline constexpr std::size_t kColumnAlignment = 64;
+
+/// Sparse contexts in compressed rows: row i has entries [indptr[i], indptr[i + 1]) of `indices` and `values`.
+/// indptr[0] is 0: offsets count from the block's own first entry.
+struct SparseContext {
+  const std::int64_t* indptr = nullptr;
+  const std::int32_t* indices = nullptr;
+  const double* values = nullptr;
+};
+
+/// A view of up to kBlockRows rows. Column j of a two-dimensional quantity starts at base + j * kBlockRows, so that a
+/// column can always be read in whole vectors: rows past `rows` hold finite values that mean nothing.
+struct Block {
+  std::int64_t first_row = 0;  ///< index in the source of the block's first row, bad rows counted
+  int rows = 0;                ///< valid rows, at most kBlockRows
+
+  ActionKind action_kind = ActionKind::continuous;
+  std::int64_t features = 0;  ///< width of the context, 0 when there is none
+
+  // Context: dense (one pointer for both float types), or sparse when sparse.indptr is set.
+  FloatType context_type = FloatType::f64;
+  const void* context = nullptr;
+  SparseContext sparse;
+
+  // Action: the member that fits action_kind.
+  const double* action = nullptr;          ///< continuous
+  const std::int32_t* category = nullptr;  ///< categorical, in [0, num_actions)
+  const std::uint8_t* bits = nullptr;      ///< multilabel, num_actions columns of 0 or 1
+  int num_actions = 0;                     ///< categories, or labels
+
+  const double* loss = nullptr;  ///< smaller is better, whatever the file held
+
+  // Probability or density of the logged action under the logging policy: exactly one of the two is set.
+  const double* propensity = nullptr;
+  const double* log_propensity = nullptr;
+  const double* label_propensity = nullptr;  ///< optional, num_actions columns
+
+  const double* const* targets = nullptr;  ///< num_targets columns: outside policies' probabilities
+  int num_targets = 0;
+  int rollout = 0;  ///< which deployment logged these rows, for sources split by rollout
+};
+
+}  // namespace scrm

@@ -1,0 +1,39 @@
+/// Policy: the parameters of a stochastic decision rule π(a|x), as a policy file states them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace scrm {
+
+enum class PolicyKind : std::uint8_t { gaussian, lognormal, softmax, multilabel, uniform };
+
+enum class FeatureMap : std::uint8_t { linear, quadratic };
+
+/// How ε is mixed into a multilabel policy: `joint` (1−ε)π + ε/2^K, or per label (1−ε)p_k + ε/2.
+enum class Mixing : std::uint8_t { joint, label };
+
+/// gaussian: a ~ N(μ(x), scale²); lognormal: log a ~ N(μ(x), scale²); softmax: K scores; multilabel: K independent bits
+/// with probability σ(score_k); uniform: no parameters. Scores and μ are θ₀ + θ·φ(x), φ the feature map.
+struct Policy {
+  PolicyKind kind = PolicyKind::gaussian;
+  FeatureMap features = FeatureMap::linear;
+  Mixing mixing = Mixing::joint;
+  double scale = 1.0;
+  double epsilon = 0.0;
+  int outputs = 1;            ///< 1 for gaussian and lognormal, K for softmax and multilabel, 0 for uniform
+  std::vector<double> theta;  ///< outputs rows of 1 + width(φ) numbers, intercept first
+
+  /// Length of one row of theta.
+  std::int64_t row_length() const noexcept {
+    return outputs > 0 ? static_cast<std::int64_t>(theta.size()) / outputs : 0;
+  }
+};
+
+/// Width of φ(x) without the intercept: d, or d + d(d+1)/2 for quadratic, where the products x_j x_k, j ≤ k, follow
+/// the features in the order (0,0), (0,1), …, (1,1), ….
+constexpr std::int64_t mapped_features(FeatureMap map, std::int64_t features) noexcept {
+  return map == FeatureMap::linear ? features : features + features * (features + 1) / 2;
+}
+
+}  // namespace scrm
