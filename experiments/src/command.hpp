@@ -1,0 +1,36 @@
+/// What every sub-command of the program shares: common options, and the list of commands.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <string>
+
+#include "scrm/engine/pass.hpp"
+
+namespace scrm {
+
+/// Options that every command has.
+struct CommonOptions {
+  bool json = false;
+  bool quiet = false;
+  int threads = 0;         ///< always at least 1 once parsed: default all cores
+  std::size_t memory = 0;  ///< bytes; default half of the machine's memory
+
+  /// Options of a pass for this command, with a progress bar on stderr where that is a terminal and --quiet is not given.
+  PassOptions pass(const std::string& label) const;
+};
+
+/// Adds --json, --quiet, --threads and --memory (sizes like 512M, 4G, 1.5GiB).
+void add_common_options(CLI::App& command, CommonOptions& options);
+
+/// Bytes of "512M", "4G", "1.5GiB", "1000000"; throws a usage Error that shows an example.
+std::size_t parse_size(const std::string& text);
+
+// One function per command, each in its own file command_NAME.cpp: adds the sub-command, its help with an example, and
+// the callback that runs it. Failures are thrown as Error. Registered in program.cpp.
+void add_simulate_command(CLI::App& program);
+void add_import_command(CLI::App& program);
+void add_inspect_command(CLI::App& program);
+void add_evaluate_command(CLI::App& program);
+
+}  // namespace scrm

@@ -1,0 +1,51 @@
+/// What people see: numbers in readable form, aligned tables, colour and progress on terminals only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scrm/engine/pass.hpp"
+
+namespace scrm {
+
+/// True when colour may be used on stdout / stderr: a terminal, and NO_COLOR is not set.
+bool stdout_has_colour();
+bool stderr_has_colour();
+
+enum class Tone { plain, strong, dim, good, warning, bad };
+/// The text wrapped in escape codes where stdout has colour, unchanged elsewhere.
+std::string tinted(std::string_view text, Tone tone);
+
+/// 12345678 -> "12,345,678".
+std::string with_commas(std::int64_t number);
+/// 1536 -> "1.5 KiB".
+std::string human_bytes(double bytes);
+/// "0.42 s", "1 min 05 s".
+std::string human_seconds(double seconds);
+/// A number with enough digits to read and no more: 4 to 6 significant ones.
+std::string human_number(double value);
+
+/// Columns aligned by the widest cell (escape codes and UTF-8 counted as what they show); numbers to the right.
+class Table {
+ public:
+  enum class Align { left, right };
+  explicit Table(std::vector<std::string> header, std::vector<Align> align);
+  void add(std::vector<std::string> cells);
+  std::string text(int indent = 0) const;
+
+ private:
+  std::vector<std::string> header_;
+  std::vector<Align> align_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// A bar with rate and time left on stderr, redrawn at most ten times a second, gone when the work ends. Draws nothing
+/// when stderr is no terminal.
+Progress progress_bar(const std::string& label, bool quiet, const std::string& unit = "rows");
+
+/// One line on stderr, "warning: ...", yellow on a terminal; nothing when quiet.
+void print_warning(const std::string& text, bool quiet);
+
+}  // namespace scrm
