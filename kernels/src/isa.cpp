@@ -1,0 +1,77 @@
+#include "scrm/kernels/isa.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "isa.cpp"
+#include <hwy/foreach_target.h>
+// Highway's headers come after foreach_target: this file is compiled once for each instruction set.
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace scrm::HWY_NAMESPACE {
+const char* target_name() {
+  return hwy::TargetName(HWY_TARGET);
+}
+}  // namespace scrm::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <cctype>
+#include <cstdint>
+#include <cstdlib>
+
+#include "dispatch.hpp"
+
+namespace scrm {
+HWY_EXPORT(target_name);
+
+namespace {
+
+bool same_name(std::string_view a, std::string_view b) noexcept {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (std::toupper(static_cast<unsigned char>(a[i])) != std::toupper(static_cast<unsigned char>(b[i]))) return false;
+  }
+  return true;
+}
+
+bool select_isa(std::string_view name) noexcept {
+  hwy::SetSupportedTargetsForTest(0);
+  bool found = name.empty();
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    if (!found && same_name(name, hwy::TargetName(target))) {
+      hwy::SetSupportedTargetsForTest(target);
+      found = true;
+    }
+  }
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  return found;
+}
+
+}  // namespace
+
+bool environment_isa_is_valid() noexcept {
+  static const bool valid = [] {
+    const char* wanted = std::getenv("SCRM_ISA");
+    return select_isa(wanted == nullptr ? "" : wanted);
+  }();
+  return valid;
+}
+
+bool force_isa(std::string_view name) noexcept {
+  ensure_isa();  // or the first kernel would undo the choice
+  return select_isa(name);
+}
+
+const char* active_isa() noexcept {
+  ensure_isa();
+  return HWY_DYNAMIC_DISPATCH(target_name)();
+}
+
+std::vector<const char*> available_isas() {
+  std::vector<const char*> names;
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) names.push_back(hwy::TargetName(target));
+  return names;
+}
+
+}  // namespace scrm
+#endif
