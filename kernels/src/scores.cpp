@@ -150,12 +150,19 @@ void block_scores(const Block& block, FeatureMap map, const double* theta, doubl
 }
 
 void sparse_scores(const Block& block, const double* weights, int outputs, double* out) noexcept {
+  // Sums of one row over a few outputs stay in registers; the strided store to the columns happens once for each row.
+  constexpr int kTile = 16;
   const SparseContext& x = block.sparse;
-  for (int i = 0; i < block.rows; ++i) {
-    for (int k = 0; k < outputs; ++k) out[k * kBlockRows + i] = weights[k];
-    for (std::int64_t e = x.indptr[i]; e < x.indptr[i + 1]; ++e) {
-      const double* row = weights + (1 + static_cast<std::int64_t>(x.indices[e])) * outputs;
-      for (int k = 0; k < outputs; ++k) out[k * kBlockRows + i] += x.values[e] * row[k];
+  for (int k0 = 0; k0 < outputs; k0 += kTile) {
+    const int tile = std::min(kTile, outputs - k0);
+    for (int i = 0; i < block.rows; ++i) {
+      double sum[kTile];
+      for (int k = 0; k < tile; ++k) sum[k] = weights[k0 + k];
+      for (std::int64_t e = x.indptr[i]; e < x.indptr[i + 1]; ++e) {
+        const double* row = weights + (1 + static_cast<std::int64_t>(x.indices[e])) * outputs + k0;
+        for (int k = 0; k < tile; ++k) sum[k] += x.values[e] * row[k];
+      }
+      for (int k = 0; k < tile; ++k) out[(k0 + k) * kBlockRows + i] = sum[k];
     }
   }
 }

@@ -1,0 +1,57 @@
+/// TargetPolicy: a policy made ready to score blocks, whatever its kind.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scrm/io/schema.hpp"
+#include "scrm/kernels/block.hpp"
+#include "scrm/kernels/policy.hpp"
+
+namespace scrm {
+
+/// Working memory of one thread for one or many policies: aligned columns that grow on first use and are then reused.
+class PolicyScratch {
+ public:
+  PolicyScratch();
+  ~PolicyScratch();
+  PolicyScratch(PolicyScratch&&) noexcept;
+  PolicyScratch& operator=(PolicyScratch&&) noexcept;
+
+  /// `count` columns of kBlockRows doubles, aligned; slots keep apart what is alive at the same time.
+  double* columns(int slot, std::int64_t count);
+
+ private:
+  struct Buffers;
+  std::unique_ptr<Buffers> buffers_;
+};
+
+/// π(a|x) for the logged actions of a block. Immutable: one object serves all threads, each with its own scratch.
+/// Results are columns of kBlockRows; entries past block.rows mean nothing.
+class TargetPolicy {
+ public:
+  virtual ~TargetPolicy() = default;
+
+  /// μ(x) or the K scores of every row, as sampling needs them; K columns. Nothing for uniform and for columns.
+  virtual void scores(const Block& block, PolicyScratch& scratch, double* out) const = 0;
+  /// log π(a|x) of every row's logged action.
+  virtual void log_density(const Block& block, PolicyScratch& scratch, double* out) const = 0;
+  /// w = π(a|x) / propensity of every row.
+  virtual void weights(const Block& block, PolicyScratch& scratch, double* out) const;
+  /// Whether label_probability is defined: multilabel policies whose bits have probabilities of their own.
+  virtual bool has_label_probability() const { return false; }
+  /// Probability of each logged bit by itself; K columns.
+  virtual void label_probability(const Block& block, PolicyScratch& scratch, double* out) const;
+  /// Bytes of scratch that a thread needs.
+  virtual std::size_t scratch_bytes() const = 0;
+};
+
+/// Readies a policy for data of this schema. `name` stands in errors: action kind or dimension that does not fit.
+std::unique_ptr<TargetPolicy> make_target_policy(const Policy& policy, const Schema& schema, const std::string& name);
+
+/// The outside policy whose probabilities are target column `index` of the schema.
+std::unique_ptr<TargetPolicy> make_target_column(int index);
+
+}  // namespace scrm

@@ -1,0 +1,180 @@
+#include "scrm/kernels/densities.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "densities.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "vector_math-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace scrm::HWY_NAMESPACE {
+
+constexpr double kLogSqrtTwoPi = 0.91893853320467274178;
+
+HWY_INLINE V64 log_normal_density(F64 d, V64 x, V64 mean, V64 inverse_scale, V64 log_norm) {
+  const V64 z = hn::Mul(hn::Sub(x, mean), inverse_scale);
+  return hn::NegMulAdd(hn::Mul(z, hn::Set(d, 0.5)), z, log_norm);
+}
+
+void gaussian_impl(const double* action, const double* mean, double scale, double* out) {
+  const F64 d;
+  const V64 inverse = hn::Set(d, 1.0 / scale);
+  const V64 log_norm = hn::Set(d, -std::log(scale) - kLogSqrtTwoPi);
+  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
+    hn::Store(log_normal_density(d, hn::Load(d, action + i), hn::Load(d, mean + i), inverse, log_norm), d, out + i);
+  }
+}
+
+void lognormal_impl(const double* action, const double* mean, double scale, double* out) {
+  const F64 d;
+  const V64 inverse = hn::Set(d, 1.0 / scale);
+  const V64 log_norm = hn::Set(d, -std::log(scale) - kLogSqrtTwoPi);
+  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
+    const V64 a = hn::Load(d, action + i);
+    const auto positive = hn::Gt(a, hn::Zero(d));
+    const V64 log_a = hn::Log(d, hn::IfThenElse(positive, a, hn::Set(d, 1.0)));
+    const V64 density = hn::Sub(log_normal_density(d, log_a, hn::Load(d, mean + i), inverse, log_norm), log_a);
+    hn::Store(hn::IfThenElse(positive, density, hn::Set(d, -HUGE_VAL)), d, out + i);
+  }
+}
+
+// Log of the sum of exp over the columns, minus nothing: max + log Σ exp(s − max), two sweeps over a tile of rows.
+void log_sum_exp_impl(const double* scores, int columns, double* out) {
+  const F64 d;
+  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
+    V64 largest = hn::Load(d, scores + i);
+    for (int k = 1; k < columns; ++k) largest = hn::Max(largest, hn::Load(d, scores + k * kBlockRows + i));
+    V64 sum = hn::Zero(d);
+    for (int k = 0; k < columns; ++k) {
+      sum = hn::Add(sum, hn::Exp(d, hn::Sub(hn::Load(d, scores + k * kBlockRows + i), largest)));
+    }
+    hn::Store(hn::Add(largest, hn::Log(d, sum)), d, out + i);
+  }
+}
+
+// log((1−ε) e^x + ε·floor) for x ≤ 0.
+HWY_INLINE V64 log_mixed(F64 d, V64 log_probability, double epsilon, double uniform) {
+  const V64 p = hn::Mul(hn::Set(d, 1.0 - epsilon), hn::Exp(d, log_probability));
+  return hn::Log(d, hn::Add(p, hn::Set(d, epsilon * uniform)));
+}
+
+void mix_impl(double* log_probability, double epsilon, double uniform) {
+  const F64 d;
+  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
+    hn::Store(log_mixed(d, hn::Load(d, log_probability + i), epsilon, uniform), d, log_probability + i);
+  }
+}
+
+// The score with its sign turned where the bit is not set: σ of it is the probability of what was logged.
+HWY_INLINE V64 logged_score(F64 d, const std::uint8_t* bits, const double* scores) {
+  const hn::Rebind<std::uint8_t, F64> d8;
+  const hn::Rebind<std::int32_t, F64> d32;
+  const V64 bit = hn::PromoteTo(d, hn::PromoteTo(d32, hn::LoadU(d8, bits)));
+  // 2·bit − 1 is +1 or −1, and multiplying by it is exact.
+  return hn::Mul(hn::MulSub(bit, hn::Set(d, 2.0), hn::Set(d, 1.0)), hn::Load(d, scores));
+}
+
+// log σ(t) = min(t, 0) − log(1 + e^{−|t|}): no overflow on either side.
+HWY_INLINE V64 log_sigmoid(F64 d, V64 t) {
+  const V64 e = hn::Exp(d, hn::Neg(hn::Abs(t)));
+  return hn::Sub(hn::Min(t, hn::Zero(d)), hn::Log1p(d, e));
+}
+
+// σ(t) from e^{−|t|}, accurate for both signs.
+HWY_INLINE V64 sigmoid(F64 d, V64 t) {
+  const V64 e = hn::Exp(d, hn::Neg(hn::Abs(t)));
+  const V64 one = hn::Set(d, 1.0);
+  return hn::Div(hn::IfThenElse(hn::Lt(t, hn::Zero(d)), e, one), hn::Add(one, e));
+}
+
+void multilabel_joint_impl(const std::uint8_t* bits, const double* scores, int labels, double* out) {
+  const F64 d;
+  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
+    V64 sum = hn::Zero(d);
+    for (int k = 0; k < labels; ++k) {
+      const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
+      sum = hn::Add(sum, log_sigmoid(d, logged_score(d, bits + at, scores + at)));
+    }
+    hn::Store(sum, d, out + i);
+  }
+}
+
+void label_probability_impl(const std::uint8_t* bits, const double* scores, int labels, double epsilon, double* out) {
+  const F64 d;
+  const V64 keep = hn::Set(d, 1.0 - epsilon);
+  const V64 half = hn::Set(d, 0.5 * epsilon);
+  for (std::int64_t at = 0; at < static_cast<std::int64_t>(labels) * kBlockRows;
+       at += static_cast<std::int64_t>(hn::Lanes(d))) {
+    hn::Store(hn::MulAdd(keep, sigmoid(d, logged_score(d, bits + at, scores + at)), half), d, out + at);
+  }
+}
+
+void multilabel_per_label_impl(const std::uint8_t* bits, const double* scores, int labels, double epsilon,
+                               double* out) {
+  const F64 d;
+  const V64 keep = hn::Set(d, 1.0 - epsilon);
+  const V64 half = hn::Set(d, 0.5 * epsilon);
+  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
+    V64 sum = hn::Zero(d);
+    for (int k = 0; k < labels; ++k) {
+      const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
+      const V64 p = hn::MulAdd(keep, sigmoid(d, logged_score(d, bits + at, scores + at)), half);
+      sum = hn::Add(sum, hn::Log(d, p));
+    }
+    hn::Store(sum, d, out + i);
+  }
+}
+
+}  // namespace scrm::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "dispatch.hpp"
+
+namespace scrm {
+HWY_EXPORT(gaussian_impl);
+HWY_EXPORT(lognormal_impl);
+HWY_EXPORT(log_sum_exp_impl);
+HWY_EXPORT(mix_impl);
+HWY_EXPORT(multilabel_joint_impl);
+HWY_EXPORT(multilabel_per_label_impl);
+HWY_EXPORT(label_probability_impl);
+
+void gaussian_log_density(const double* action, const double* mean, double scale, double* out) noexcept {
+  ensure_isa();
+  HWY_DYNAMIC_DISPATCH(gaussian_impl)(action, mean, scale, out);
+}
+
+void lognormal_log_density(const double* action, const double* mean, double scale, double* out) noexcept {
+  ensure_isa();
+  HWY_DYNAMIC_DISPATCH(lognormal_impl)(action, mean, scale, out);
+}
+
+void softmax_log_probability(const std::int32_t* action, const double* scores, int num_actions, double epsilon,
+                             double* out) noexcept {
+  ensure_isa();
+  HWY_DYNAMIC_DISPATCH(log_sum_exp_impl)(scores, num_actions, out);
+  for (int i = 0; i < kBlockRows; ++i) out[i] = scores[static_cast<std::int64_t>(action[i]) * kBlockRows + i] - out[i];
+  if (epsilon > 0) HWY_DYNAMIC_DISPATCH(mix_impl)(out, epsilon, 1.0 / num_actions);
+}
+
+void multilabel_log_probability(const std::uint8_t* bits, const double* scores, int labels, double epsilon,
+                                Mixing mixing, double* out) noexcept {
+  ensure_isa();
+  if (epsilon > 0 && mixing == Mixing::label) {
+    HWY_DYNAMIC_DISPATCH(multilabel_per_label_impl)(bits, scores, labels, epsilon, out);
+    return;
+  }
+  HWY_DYNAMIC_DISPATCH(multilabel_joint_impl)(bits, scores, labels, out);
+  if (epsilon > 0) HWY_DYNAMIC_DISPATCH(mix_impl)(out, epsilon, std::exp2(-labels));
+}
+
+void multilabel_label_probability(const std::uint8_t* bits, const double* scores, int labels, double epsilon,
+                                  double* out) noexcept {
+  ensure_isa();
+  HWY_DYNAMIC_DISPATCH(label_probability_impl)(bits, scores, labels, epsilon, out);
+}
+
+}  // namespace scrm
+#endif
