@@ -16,7 +16,8 @@ struct CommonOptions {
   int threads = 0;         ///< always at least 1 once parsed: default all cores
   std::size_t memory = 0;  ///< bytes; default half of the machine's memory
 
-  /// Options of a pass for this command, with a progress bar on stderr where that is a terminal and --quiet is not given.
+  /// Options of a pass for this command, with a progress bar on stderr where that is a terminal and --quiet is not
+  /// given.
   PassOptions pass(const std::string& label) const;
 };
 

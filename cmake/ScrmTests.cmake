@@ -1,0 +1,81 @@
+# Tests by file name; see tests/CMakeLists.txt.
+find_package(doctest REQUIRED)
+
+# A Python that has what the tests import. Debian's own comes first: a version manager's shim in PATH has no packages.
+if(NOT SCRM_PYTHON)
+  find_program(scrm_python_in_path python3)
+  foreach(candidate IN ITEMS /usr/bin/python3 ${scrm_python_in_path})
+    execute_process(COMMAND ${candidate} -c "import h5py, numpy" RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+    if(failed EQUAL 0)
+      set(SCRM_PYTHON ${candidate} CACHE FILEPATH "Python with h5py and numpy, for the tests of the program")
+      break()
+    endif()
+  endforeach()
+  if(NOT SCRM_PYTHON)
+    message(WARNING "No python3 with h5py and numpy: the tests of the program are left out")
+  endif()
+endif()
+
+set(SCRM_DATA_DIR ${PROJECT_SOURCE_DIR}/../shared/data CACHE PATH "Where scene, yeast and tmc2007 are; tests skip without")
+
+set(scrm_labels fast slow io threads isa statistical cli)
+# What sanitizers need to know: they stop at the first finding and keep quiet about libraries that are not ours.
+set(scrm_test_environment
+  "ASAN_OPTIONS=detect_leaks=1:halt_on_error=1:allocator_may_return_null=1"
+  "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/sanitizers/leak.supp:print_suppressions=0"
+  "UBSAN_OPTIONS=print_stacktrace=1"
+  "TSAN_OPTIONS=halt_on_error=1:suppressions=${PROJECT_SOURCE_DIR}/cmake/sanitizers/thread.supp")
+
+# Reads "labels: a b" from the first lines of a file.
+function(scrm_read_labels file result)
+  file(STRINGS ${file} lines LIMIT_COUNT 3)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  if(NOT "${lines}" MATCHES "labels: ([a-z ]+)")
+    message(WARNING "${file}: no labels in its first lines; write for instance 'labels: fast io'")
+    set(CMAKE_MATCH_1 fast)
+  endif()
+  string(STRIP "${CMAKE_MATCH_1}" labels)
+  string(REPLACE " " ";" labels "${labels}")
+  foreach(label IN LISTS labels)
+    if(NOT label IN_LIST scrm_labels)
+      message(WARNING "${file}: label '${label}' is none of ${scrm_labels}")
+    endif()
+  endforeach()
+  set(${result} "${labels}" PARENT_SCOPE)
+endfunction()
+
+function(scrm_set_test_properties test labels)
+  set_tests_properties(${test} PROPERTIES LABELS "${labels}" TIMEOUT 900 SKIP_RETURN_CODE 77
+    ENVIRONMENT "${scrm_test_environment};${ARGN}")
+endfunction()
+
+# Sees what its folder sees, private headers and libraries included.
+function(scrm_unit_test folder file)
+  get_filename_component(name ${file} NAME_WE)
+  set(target ${folder}_${name})
+  add_executable(${target} ${file})
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_link_libraries(${target} PRIVATE scrm::${folder} doctest::doctest Eigen3::Eigen fmt::fmt TBB::tbb hwy::hwy
+                        tomlplusplus::tomlplusplus CLI11::CLI11 nlohmann_json::nlohmann_json Threads::Threads
+                        ${HDF5_C_LIBRARIES})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/kernels/src ${PROJECT_SOURCE_DIR}/io/src
+                             ${PROJECT_SOURCE_DIR}/engine/src ${PROJECT_SOURCE_DIR}/experiments/src
+                             ${PROJECT_SOURCE_DIR}/tests)
+  target_include_directories(${target} SYSTEM PRIVATE ${HDF5_C_INCLUDE_DIRS} ${SCRM_RANDOM123_INCLUDE})
+  scrm_set_warnings(${target})
+  scrm_set_sanitizers(${target})
+  add_test(NAME ${folder}/${name} COMMAND ${target})
+  scrm_read_labels(${file} labels)
+  scrm_set_test_properties(${folder}/${name} "${labels}" "SCRM_DATA_DIR=${SCRM_DATA_DIR}")
+endfunction()
+
+function(scrm_program_test file)
+  if(NOT SCRM_PYTHON)
+    return()
+  endif()
+  get_filename_component(name ${file} NAME_WE)
+  add_test(NAME cli/${name} COMMAND ${SCRM_PYTHON} ${file})
+  scrm_read_labels(${file} labels)
+  scrm_set_test_properties(cli/${name} "${labels}" "SCRM_PROGRAM=$<TARGET_FILE:scrm>"
+    "SCRM_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "SCRM_DATA_DIR=${SCRM_DATA_DIR}" PYTHONDONTWRITEBYTECODE=1)
+endfunction()

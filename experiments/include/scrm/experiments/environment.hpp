@@ -1,0 +1,80 @@
+/// Environment: a synthetic world that shows contexts, takes actions and charges losses, every row drawn from its key.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "scrm/kernels/block.hpp"
+#include "scrm/kernels/policy.hpp"
+#include "scrm/kernels/random.hpp"
+
+namespace scrm {
+
+/// Which deployment rows belong to. The same seed and rollout give the same rows; another rollout gives fresh ones.
+struct Deployment {
+  std::uint64_t seed = 0;
+  int rollout = 0;  ///< in [0, kMaxRollout]
+};
+inline constexpr int kMaxRollout = (1 << 24) - 1;
+
+/// What a random number is for: each purpose has a stream of its own, so that a policy that draws more numbers for its
+/// actions meets the same contexts and losses.
+enum class Purpose : std::uint8_t { context = 1, action, loss, sparse_context, parameters };
+
+/// The stream of one row. Rollout and purpose share the stream's number: 24 and 8 bits.
+inline RandomStream row_stream(const Deployment& deployment, Purpose purpose, std::int64_t row) noexcept {
+  const auto stream = static_cast<std::uint32_t>(deployment.rollout) << 8 | static_cast<std::uint32_t>(purpose);
+  return {deployment.seed, stream, static_cast<std::uint64_t>(row)};
+}
+
+/// Up to kBlockRows rows of a deployment, columns kBlockRows apart as in a Block.
+struct EnvironmentRows {
+  Deployment deployment;
+  std::int64_t first_row = 0;
+  int rows = 0;
+  double* context = nullptr;  ///< features() columns that the policy sees
+  double* state = nullptr;    ///< state_columns() columns that it does not: with the context they fix every action's loss
+};
+
+/// Pure functions of their arguments: one object serves all threads.
+class Environment {
+ public:
+  virtual ~Environment() = default;
+
+  virtual ActionKind action_kind() const noexcept { return ActionKind::continuous; }
+  /// Categories or labels; 0 for continuous actions.
+  virtual int num_actions() const noexcept { return 0; }
+  virtual std::int64_t features() const noexcept = 0;
+  virtual int state_columns() const noexcept = 0;
+
+  /// The policy that logged the first batch.
+  virtual Policy first_policy() const = 0;
+
+  /// Fills context and state of every row.
+  virtual void draw(const EnvironmentRows& rows) const noexcept = 0;
+  /// The loss of one action per row: `actions` holds the column that fits action_kind(). The context may have been
+  /// rounded since it was drawn; what is given counts.
+  virtual void losses(const EnvironmentRows& rows, const Block& actions, double* out) const noexcept = 0;
+};
+
+struct EnvironmentOptions {
+  std::uint64_t seed = 0;  ///< for environments with random parameters
+  int num_actions = 0;     ///< categories or labels; 0: the environment's default
+};
+
+/// One environment of the list.
+struct EnvironmentEntry {
+  const char* name;
+  const char* description;
+  std::unique_ptr<Environment> (*make)(const EnvironmentOptions&);
+};
+
+/// All environments, in the order people should read them.
+std::span<const EnvironmentEntry> environments() noexcept;
+
+/// Makes the environment of that name; a usage Error lists the names there are.
+std::unique_ptr<Environment> make_environment(const std::string& name, const EnvironmentOptions& options);
+
+}  // namespace scrm

@@ -1,0 +1,18 @@
+/// Suggestions for mistyped words.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace scrm {
+
+/// Fewest insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
+int edit_distance(std::string_view a, std::string_view b);
+
+/// The known word closest to what was typed, when it is close enough to be meant: at most one edit in three letters, or
+/// a prefix of exactly one known word.
+std::optional<std::string> closest_word(std::string_view typed, const std::vector<std::string>& known);
+
+}  // namespace scrm
