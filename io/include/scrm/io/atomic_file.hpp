@@ -10,7 +10,7 @@ namespace scrm {
 /// committed. Errors name the final path and say that nothing appeared under it.
 class AtomicFile {
  public:
-  /// Throws when the folder does not exist or cannot be written.
+  /// Throws when the folder does not exist or cannot be written, or when `path` is something other than a file.
   explicit AtomicFile(std::string path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -18,10 +18,12 @@ class AtomicFile {
 
   const std::string& path() const noexcept { return path_; }
   const std::string& temporary_path() const noexcept { return temporary_; }
+  /// Brings the bytes to disk, gives the file its name, and brings the name to disk.
   void commit();
 
  private:
   std::string path_;
+  std::string target_;  // path_, or what it points to when it is a symbolic link
   std::string temporary_;
   bool committed_ = false;
 };
