@@ -1,0 +1,157 @@
+#include "scrm/io/block_buffer.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace scrm {
+namespace {
+
+template <class T>
+T* allocate_columns(std::int64_t columns) {
+  const std::size_t bytes = static_cast<std::size_t>(columns) * kBlockRows * sizeof(T);
+  if (bytes == 0) return nullptr;
+  void* memory = std::aligned_alloc(kColumnAlignment, bytes);  // kBlockRows makes bytes a multiple of the alignment
+  if (memory == nullptr) throw std::bad_alloc();
+  std::memset(memory, 0, bytes);
+  return static_cast<T*>(memory);
+}
+
+/// Moves the kept rows of each column to the front and zeroes what they leave behind, since that may hold the very
+/// values that are not finite.
+template <class T>
+void compact_columns(T* base, std::int64_t columns, const std::uint8_t* keep, int rows) noexcept {
+  if (base == nullptr) return;
+  for (std::int64_t j = 0; j < columns; ++j) {
+    T* column = base + j * kBlockRows;
+    int kept = 0;
+    for (int i = 0; i < rows; ++i) {
+      column[kept] = column[i];
+      kept += keep[i] != 0;
+    }
+    std::memset(column + kept, 0, static_cast<std::size_t>(rows - kept) * sizeof(T));
+  }
+}
+
+std::int64_t dense_columns(const Schema& schema, FloatType type) noexcept {
+  return !schema.sparse && schema.context_type == type ? schema.features : 0;
+}
+
+std::int64_t label_columns(const Schema& schema) noexcept {
+  return schema.label_propensity ? schema.num_actions : 0;
+}
+
+}  // namespace
+
+void BlockBuffer::Free::operator()(void* pointer) const noexcept {
+  std::free(pointer);
+}
+
+BlockBuffer::BlockBuffer(const Schema& schema) : schema_(schema) {
+  context_f32_.reset(allocate_columns<float>(dense_columns(schema, FloatType::f32)));
+  context_f64_.reset(allocate_columns<double>(dense_columns(schema, FloatType::f64)));
+  if (schema.sparse) indptr_.assign(kBlockRows + 1, 0);
+  switch (schema.action_kind) {
+    case ActionKind::continuous:
+      action_.reset(allocate_columns<double>(1));
+      break;
+    case ActionKind::categorical:
+      category_.reset(allocate_columns<std::int32_t>(1));
+      break;
+    case ActionKind::multilabel:
+      bits_.reset(allocate_columns<std::uint8_t>(schema.num_actions));
+      break;
+  }
+  loss_.reset(allocate_columns<double>(1));
+  propensity_.reset(allocate_columns<double>(1));
+  label_propensity_.reset(allocate_columns<double>(label_columns(schema)));
+  for (std::size_t i = 0; i < schema.targets.size(); ++i) {
+    targets_.emplace_back(allocate_columns<double>(1));
+    target_views_.push_back(targets_.back().get());
+  }
+}
+
+Block BlockBuffer::view(std::int64_t first_row, int rows) noexcept {
+  Block block;
+  block.first_row = first_row;
+  block.rows = rows;
+  block.action_kind = schema_.action_kind;
+  block.features = schema_.features;
+  block.context_type = schema_.sparse ? FloatType::f64 : schema_.context_type;
+  if (schema_.sparse) {
+    block.sparse = {indptr_.data(), indices_.data(), values_.data()};
+  } else if (schema_.context_type == FloatType::f32) {
+    block.context = context_f32_.get();
+  } else {
+    block.context = context_f64_.get();
+  }
+  block.action = action_.get();
+  block.category = category_.get();
+  block.bits = bits_.get();
+  block.num_actions = schema_.num_actions;
+  block.loss = loss_.get();
+  (schema_.propensity == PropensityForm::linear ? block.propensity : block.log_propensity) = propensity_.get();
+  block.label_propensity = label_propensity_.get();
+  block.targets = target_views_.empty() ? nullptr : target_views_.data();
+  block.num_targets = static_cast<int>(target_views_.size());
+  return block;
+}
+
+int BlockBuffer::compact(const std::uint8_t* keep, int rows) noexcept {
+  int kept = 0;
+  for (int i = 0; i < rows; ++i) kept += keep[i] != 0;
+  if (kept == rows) return rows;
+  compact_columns(context_f32_.get(), schema_.features, keep, rows);
+  compact_columns(context_f64_.get(), schema_.features, keep, rows);
+  compact_columns(action_.get(), 1, keep, rows);
+  compact_columns(category_.get(), 1, keep, rows);
+  compact_columns(bits_.get(), schema_.num_actions, keep, rows);
+  compact_columns(loss_.get(), 1, keep, rows);
+  compact_columns(propensity_.get(), 1, keep, rows);
+  compact_columns(label_propensity_.get(), schema_.num_actions, keep, rows);
+  for (Column<double>& target : targets_) compact_columns(target.get(), 1, keep, rows);
+  if (schema_.sparse) {
+    std::int64_t entry = 0;
+    std::int64_t begin = indptr_[0];
+    int row = 0;
+    for (int i = 0; i < rows; ++i) {
+      const std::int64_t end = indptr_[static_cast<std::size_t>(i) + 1];
+      if (keep[i] != 0) {
+        for (std::int64_t e = begin; e < end; ++e, ++entry) {
+          indices_[static_cast<std::size_t>(entry)] = indices_[static_cast<std::size_t>(e)];
+          values_[static_cast<std::size_t>(entry)] = values_[static_cast<std::size_t>(e)];
+        }
+        indptr_[static_cast<std::size_t>(++row)] = entry;
+      }
+      begin = end;
+    }
+  }
+  return kept;
+}
+
+std::size_t BlockBuffer::bytes() const noexcept {
+  return block_buffer_bytes(schema_) + indices_.capacity() * sizeof(std::int32_t) + values_.capacity() * sizeof(double);
+}
+
+std::size_t block_buffer_bytes(const Schema& schema) noexcept {
+  std::size_t row = 2 * sizeof(double);  // loss and propensity
+  row += static_cast<std::size_t>(dense_columns(schema, FloatType::f32)) * sizeof(float);
+  row += static_cast<std::size_t>(dense_columns(schema, FloatType::f64)) * sizeof(double);
+  if (schema.sparse) row += sizeof(std::int64_t);
+  switch (schema.action_kind) {
+    case ActionKind::continuous:
+      row += sizeof(double);
+      break;
+    case ActionKind::categorical:
+      row += sizeof(std::int32_t);
+      break;
+    case ActionKind::multilabel:
+      row += static_cast<std::size_t>(schema.num_actions);
+      break;
+  }
+  row += static_cast<std::size_t>(label_columns(schema)) * sizeof(double);
+  row += schema.targets.size() * sizeof(double);
+  return row * kBlockRows;
+}
+
+}  // namespace scrm

@@ -1,0 +1,17 @@
+#include "scrm/io/schema.hpp"
+
+namespace scrm {
+
+const char* to_string(ActionKind kind) noexcept {
+  switch (kind) {
+    case ActionKind::continuous:
+      return "continuous";
+    case ActionKind::categorical:
+      return "categorical";
+    case ActionKind::multilabel:
+      return "multilabel";
+  }
+  return "unknown";
+}
+
+}  // namespace scrm
