@@ -1,0 +1,19 @@
+/// The kinds of policy, one file each: policy_KIND.cpp. A new kind adds its file, a line here and one in
+/// target_policy.cpp.
+#pragma once
+
+#include <memory>
+
+#include "scrm/engine/target_policy.hpp"
+
+namespace scrm {
+
+/// Scratch slots: scores of the policy being scored, a panel of contexts as doubles, label probabilities.
+enum ScratchSlot { kScoresSlot, kPanelSlot, kLabelsSlot, kScratchSlots };
+
+std::unique_ptr<TargetPolicy> make_normal_policy(const Policy& policy);
+std::unique_ptr<TargetPolicy> make_softmax_policy(const Policy& policy, const Schema& schema);
+std::unique_ptr<TargetPolicy> make_multilabel_policy(const Policy& policy, const Schema& schema);
+std::unique_ptr<TargetPolicy> make_uniform_policy(const Schema& schema);
+
+}  // namespace scrm

@@ -1,0 +1,66 @@
+#include "score_matrix.hpp"
+
+#include <cblas.h>
+
+#include <algorithm>
+
+#include "policy_kinds.hpp"
+#include "scrm/kernels/scores.hpp"
+
+namespace scrm {
+namespace {
+
+// Columns turned to doubles at a time: 64 columns of 2,048 rows are one MiB, which stays in L2 or L3 between the
+// conversion and the product.
+constexpr std::int64_t kPanelColumns = 64;
+
+}  // namespace
+
+ScoreMatrix::ScoreMatrix(const Policy& policy, const Schema& schema) : policy_(policy) {
+  if (!schema.sparse || policy.features != FeatureMap::linear) return;
+  const std::int64_t width = policy.row_length();
+  by_feature_.resize(policy.theta.size());
+  for (int k = 0; k < policy.outputs; ++k) {
+    for (std::int64_t j = 0; j < width; ++j) {
+      by_feature_[static_cast<std::size_t>(j * policy.outputs + k)] =
+          policy.theta[static_cast<std::size_t>(k * width + j)];
+    }
+  }
+}
+
+void ScoreMatrix::scores(const Block& block, PolicyScratch& scratch, double* out) const {
+  if (block.sparse.indptr == nullptr) return dense_scores(block, scratch, out);
+  if (!by_feature_.empty()) return sparse_scores(block, by_feature_.data(), policy_.outputs, out);
+  for (int k = 0; k < policy_.outputs; ++k) {
+    block_scores(block, policy_.features, policy_.theta.data() + k * policy_.row_length(), out + k * kBlockRows);
+  }
+}
+
+void ScoreMatrix::dense_scores(const Block& block, PolicyScratch& scratch, double* out) const {
+  const std::int64_t width = policy_.row_length();
+  for (int k = 0; k < policy_.outputs; ++k) {
+    std::fill_n(out + static_cast<std::int64_t>(k) * kBlockRows, kBlockRows,
+                policy_.theta[static_cast<std::size_t>(k * width)]);
+  }
+  const bool ready = block.context_type == FloatType::f64;
+  for (std::int64_t first = 0; first < width - 1; first += kPanelColumns) {
+    const std::int64_t count = std::min(kPanelColumns, width - 1 - first);
+    const double* panel;
+    if (ready && first + count <= block.features) {
+      panel = static_cast<const double*>(block.context) + first * kBlockRows;
+    } else {
+      double* converted = scratch.columns(kPanelSlot, kPanelColumns);
+      mapped_context(block, first, count, converted);
+      panel = converted;
+    }
+    // All kBlockRows rows, the meaningless ones too: a row's bits must not depend on how many rows follow it.
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, kBlockRows, policy_.outputs, static_cast<int>(count), 1.0,
+                panel, kBlockRows, policy_.theta.data() + 1 + first, static_cast<int>(width), 1.0, out, kBlockRows);
+  }
+}
+
+std::size_t ScoreMatrix::scratch_bytes() const {
+  return static_cast<std::size_t>(kPanelColumns + policy_.outputs) * kBlockRows * sizeof(double);
+}
+
+}  // namespace scrm

@@ -1,0 +1,26 @@
+/// ScoreMatrix: the K scores of every row of a block by matrix product, dense or sparse.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "scrm/engine/target_policy.hpp"
+
+namespace scrm {
+
+class ScoreMatrix {
+ public:
+  ScoreMatrix(const Policy& policy, const Schema& schema);
+
+  /// K columns of scores into `out`.
+  void scores(const Block& block, PolicyScratch& scratch, double* out) const;
+  std::size_t scratch_bytes() const;
+
+ private:
+  void dense_scores(const Block& block, PolicyScratch& scratch, double* out) const;
+
+  Policy policy_;
+  std::vector<double> by_feature_;  // sparse: [1 + features, K], so that one entry touches one contiguous run
+};
+
+}  // namespace scrm

@@ -1,0 +1,243 @@
+#include "scrm/engine/write_shards.hpp"
+
+#include <fmt/format.h>
+#include <tbb/concurrent_queue.h>
+#include <tbb/info.h>
+#include <tbb/parallel_pipeline.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "scrm/io/block_buffer.hpp"
+#include "scrm/io/error.hpp"
+
+namespace scrm {
+
+namespace {
+
+/// Rows that one task makes, when chunks are smaller: enough that a block cut by a border is seldom made twice.
+constexpr std::int64_t kTaskRows = 65536;
+
+/// Consecutive whole chunks of one shard.
+struct Task {
+  std::size_t shard = 0;
+  std::int64_t first_row = 0;
+  std::int64_t rows = 0;
+  std::unique_ptr<BlockGroup> group;
+  std::vector<EncodedRowsPtr> chunks;
+};
+
+using TaskPtr = std::shared_ptr<Task>;
+
+/// Cuts the plan into tasks, in order. A shard without rows is one task without chunks: its file is made all the same.
+class Tasks {
+ public:
+  Tasks(const std::vector<ShardPlan>& plan, std::int64_t rows_per_task) : plan_(plan), rows_per_task_(rows_per_task) {}
+
+  TaskPtr next() {
+    if (shard_ == plan_.size()) return nullptr;
+    const ShardPlan& shard = plan_[shard_];
+    auto task = std::make_shared<Task>();
+    task->shard = shard_;
+    task->first_row = shard.first_row + done_;
+    task->rows = std::min(rows_per_task_, shard.rows - done_);
+    done_ += task->rows;
+    if (done_ == shard.rows) {
+      ++shard_;
+      done_ = 0;
+    }
+    return task;
+  }
+
+ private:
+  const std::vector<ShardPlan>& plan_;
+  std::int64_t rows_per_task_;
+  std::size_t shard_ = 0;
+  std::int64_t done_ = 0;
+};
+
+std::int64_t first_block(const Task& task) {
+  return task.first_row / kBlockRows;
+}
+
+int block_count(const Task& task) {
+  return static_cast<int>((task.first_row + task.rows - 1) / kBlockRows - first_block(task) + 1);
+}
+
+/// Rows [first, first + rows) of a block. A sparse slice needs offsets that begin at zero, which `indptr` keeps.
+Block slice(const Block& block, int first, int rows, std::vector<std::int64_t>& indptr) {
+  Block part = block;
+  part.first_row += first;
+  part.rows = rows;
+  if (block.context != nullptr) {
+    const std::size_t size = block.context_type == FloatType::f32 ? sizeof(float) : sizeof(double);
+    part.context = static_cast<const char*>(block.context) + static_cast<std::size_t>(first) * size;
+  }
+  if (block.sparse.indptr != nullptr) {
+    const std::int64_t begin = block.sparse.indptr[first];
+    for (int i = 0; i <= rows; ++i) indptr.push_back(block.sparse.indptr[first + i] - begin);
+    part.sparse = {indptr.data(), block.sparse.indices + begin, block.sparse.values + begin};
+  }
+  const auto shift = [first](const auto*& column) {
+    if (column != nullptr) column += first;
+  };
+  shift(part.action);
+  shift(part.category);
+  shift(part.bits);
+  shift(part.loss);
+  shift(part.propensity);
+  shift(part.log_propensity);
+  shift(part.label_propensity);
+  return part;
+}
+
+class Encoder {
+ public:
+  Encoder(const Source& source, const WriteOptions& write)
+      : source_(source), write_(write), chunk_rows_(chunk_rows(source.schema(), write)) {}
+
+  std::int64_t chunk() const { return chunk_rows_; }
+
+  /// Any thread: makes the task's blocks and encodes its chunks.
+  void run(Task& task) {
+    const int count = block_count(task);
+    std::vector<std::unique_ptr<BlockLoader>> loaders;
+    std::vector<Block> blocks;
+    Audit audit;
+    for (int b = 0; b < count; ++b) {
+      loaders.push_back(take_loader());
+      blocks.push_back(source_.load(*task.group, first_block(task) + b, *loaders.back(), audit));
+    }
+    require_clean(audit);
+    const std::int64_t end = task.first_row + task.rows;
+    for (std::int64_t row = task.first_row; row < end; row += chunk_rows_) {
+      task.chunks.push_back(encode(blocks, row, std::min(row + chunk_rows_, end)));
+    }
+    task.group.reset();
+    for (auto& loader : loaders) idle_.push(std::move(loader));
+  }
+
+ private:
+  EncodedRowsPtr encode(const std::vector<Block>& blocks, std::int64_t begin, std::int64_t end) const {
+    std::vector<Block> parts;
+    std::vector<std::vector<std::int64_t>> offsets(blocks.size());
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      const Block& block = blocks[b];
+      const std::int64_t from = std::max(begin, block.first_row);
+      const std::int64_t to = std::min(end, block.first_row + block.rows);
+      if (from >= to) continue;
+      parts.push_back(slice(block, static_cast<int>(from - block.first_row), static_cast<int>(to - from), offsets[b]));
+    }
+    return encode_rows(source_.schema(), write_, parts);
+  }
+
+  std::unique_ptr<BlockLoader> take_loader() {
+    std::unique_ptr<BlockLoader> loader;
+    if (!idle_.try_pop(loader)) loader = source_.make_loader();
+    return loader;
+  }
+
+  const Source& source_;
+  const WriteOptions& write_;
+  std::int64_t chunk_rows_;
+  tbb::concurrent_queue<std::unique_ptr<BlockLoader>> idle_;
+};
+
+/// The serial end of the pipeline: opens, fills and finishes one shard after another.
+class Writer {
+ public:
+  Writer(const Source& source, const std::vector<ShardPlan>& plan, const WriteOptions& write, const Progress& progress)
+      : source_(source), plan_(plan), write_(write), progress_(progress) {}
+
+  void take(const Task& task) {
+    const ShardPlan& shard = plan_[task.shard];
+    if (!writer_) writer_ = std::make_unique<ShardWriter>(shard.path, source_.schema(), write_);
+    for (const EncodedRowsPtr& chunk : task.chunks) writer_->append(*chunk);
+    rows_done_ += task.rows;
+    if (progress_) progress_(rows_done_, source_.rows());
+    if (task.first_row + task.rows < shard.first_row + shard.rows) return;
+    writer_->commit();
+    writer_.reset();
+  }
+
+ private:
+  const Source& source_;
+  const std::vector<ShardPlan>& plan_;
+  const WriteOptions& write_;
+  const Progress& progress_;
+  std::unique_ptr<ShardWriter> writer_;
+  std::int64_t rows_done_ = 0;
+};
+
+/// Bytes a task of that many rows holds: blocks at both borders whole, and every chunk once more in encoded form.
+std::size_t task_bytes(const Source& source, std::int64_t rows) {
+  const auto blocks = static_cast<std::size_t>(rows / kBlockRows + 2);
+  return source.group_bytes() + 2 * blocks * source.loader_bytes();
+}
+
+/// How many rows a task takes and how many tasks may be in flight.
+std::pair<std::int64_t, std::size_t> size_tasks(const Source& source, std::int64_t chunk, const PassOptions& options,
+                                                int threads) {
+  const std::int64_t most_rows = std::max(chunk, kTaskRows / chunk * chunk);
+  const auto most_tasks = static_cast<std::size_t>(2 * threads);
+  if (options.memory == 0) return {most_rows, most_tasks};
+  if (task_bytes(source, most_rows) <= options.memory) {
+    return {most_rows, std::min(most_tasks, options.memory / task_bytes(source, most_rows))};
+  }
+  const std::size_t needed = task_bytes(source, chunk);
+  if (needed > options.memory) {
+    throw Error(ErrorKind::memory, fmt::format("one chunk of {} rows takes {} MiB to make and encode, more than the {} "
+                                               "MiB allowed: raise --memory or choose fewer rows a chunk",
+                                               chunk, needed / 1048576 + 1, options.memory / 1048576));
+  }
+  return {chunk, options.memory / needed};
+}
+
+}  // namespace
+
+std::vector<ShardPlan> plan_shards(const std::string& folder, std::int64_t rows, int shards) {
+  std::vector<ShardPlan> plan;
+  std::int64_t first = 0;
+  for (int s = 0; s < shards; ++s) {
+    const std::int64_t here = rows / shards + (s < rows % shards ? 1 : 0);
+    plan.push_back({(std::filesystem::path(folder) / fmt::format("part-{:05d}.h5", s)).string(), first, here});
+    first += here;
+  }
+  return plan;
+}
+
+void write_shards(Source& source, const std::vector<ShardPlan>& plan, const WriteOptions& write,
+                  const PassOptions& options) {
+  const int threads = options.threads > 0 ? options.threads : tbb::info::default_concurrency();
+  Encoder encoder(source, write);
+  const auto [rows_per_task, tasks_in_flight] = size_tasks(source, encoder.chunk(), options, threads);
+  Tasks tasks(plan, rows_per_task);
+  Writer writer(source, plan, write, options.progress);
+
+  const auto fetch = [&](tbb::flow_control& control) -> TaskPtr {
+    TaskPtr task = tasks.next();
+    if (!task) {
+      control.stop();
+    } else if (task->rows > 0) {
+      task->group = source.fetch(first_block(*task), block_count(*task));
+    }
+    return task;
+  };
+  const auto encode = [&](TaskPtr task) {
+    if (task->rows > 0) encoder.run(*task);
+    return task;
+  };
+  tbb::task_arena arena(threads);
+  arena.execute([&] {
+    tbb::parallel_pipeline(tasks_in_flight,
+                           tbb::make_filter<void, TaskPtr>(tbb::filter_mode::serial_in_order, fetch) &
+                               tbb::make_filter<TaskPtr, TaskPtr>(tbb::filter_mode::parallel, encode) &
+                               tbb::make_filter<TaskPtr, void>(tbb::filter_mode::serial_in_order,
+                                                               [&](const TaskPtr& task) { writer.take(*task); }));
+  });
+}
+
+}  // namespace scrm

@@ -1,0 +1,93 @@
+#include "scrm/kernels/weights.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "weights.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "vector_math-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace scrm::HWY_NAMESPACE {
+
+void from_logs_impl(const double* log_density, const double* log_propensity, double* out) {
+  const F64 d;
+  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
+    hn::Store(exp_any(d, hn::Sub(hn::Load(d, log_density + i), hn::Load(d, log_propensity + i))), d, out + i);
+  }
+}
+
+void from_log_and_propensity_impl(const double* log_density, const double* propensity, double* out) {
+  const F64 d;
+  const V64 limit = hn::Set(d, kVectorExpLimit);
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int i = 0; i < kBlockRows; i += lanes) {
+    const V64 x = hn::Load(d, log_density + i);
+    const auto extreme = hn::Gt(hn::Abs(x), limit);
+    if (HWY_LIKELY(hn::AllFalse(d, extreme))) {
+      hn::Store(hn::Div(hn::Exp(d, x), hn::Load(d, propensity + i)), d, out + i);
+    } else {
+      for (int j = i; j < i + lanes; ++j) out[j] = std::exp(log_density[j] - std::log(propensity[j]));
+    }
+  }
+}
+
+void ratio_impl(const double* density, const double* propensity, double* out) {
+  const F64 d;
+  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
+    hn::Store(hn::Div(hn::Load(d, density + i), hn::Load(d, propensity + i)), d, out + i);
+  }
+}
+
+void label_excess_impl(const double* target, const double* logged, int labels, double alpha, double* out) {
+  const F64 d;
+  const V64 one = hn::Set(d, 1.0);
+  const V64 a = hn::Set(d, alpha);
+  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
+    V64 sum = hn::Zero(d);
+    for (int k = 0; k < labels; ++k) {
+      const V64 pi = hn::Load(d, target + static_cast<std::int64_t>(k) * kBlockRows + i);
+      const V64 p = hn::Load(d, logged + static_cast<std::int64_t>(k) * kBlockRows + i);
+      sum = hn::Add(sum, hn::Sub(hn::Div(pi, hn::MulAdd(a, pi, p)), one));
+    }
+    hn::Store(sum, d, out + i);
+  }
+}
+
+}  // namespace scrm::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "dispatch.hpp"
+
+namespace scrm {
+HWY_EXPORT(from_logs_impl);
+HWY_EXPORT(from_log_and_propensity_impl);
+HWY_EXPORT(ratio_impl);
+HWY_EXPORT(label_excess_impl);
+
+void weights_from_log_density(const Block& block, const double* log_density, double* out) noexcept {
+  ensure_isa();
+  if (block.log_propensity != nullptr) {
+    HWY_DYNAMIC_DISPATCH(from_logs_impl)(log_density, block.log_propensity, out);
+  } else {
+    HWY_DYNAMIC_DISPATCH(from_log_and_propensity_impl)(log_density, block.propensity, out);
+  }
+}
+
+void weights_from_density(const Block& block, const double* density, double* out) noexcept {
+  ensure_isa();
+  if (block.log_propensity == nullptr) {
+    HWY_DYNAMIC_DISPATCH(ratio_impl)(density, block.propensity, out);
+    return;
+  }
+  for (int i = 0; i < block.rows; ++i) out[i] = std::exp(std::log(density[i]) - block.log_propensity[i]);
+}
+
+void label_weight_excess(const Block& block, const double* label_probability, double alpha, double* out) noexcept {
+  ensure_isa();
+  HWY_DYNAMIC_DISPATCH(label_excess_impl)(label_probability, block.label_propensity, block.num_actions, alpha, out);
+}
+
+}  // namespace scrm
+#endif
