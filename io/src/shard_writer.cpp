@@ -1,12 +1,14 @@
 #include "scrm/io/shard_writer.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <utility>
 
 #include "chunked_dataset.hpp"
 #include "encoded_rows.hpp"
 #include "hdf5_handle.hpp"
+#include "hdf5_sink.hpp"
 #include "scrm/io/atomic_file.hpp"
 #include "scrm/io/error.hpp"
 
@@ -50,20 +52,6 @@ void check_options(const std::string& path, const Schema& schema, const WriteOpt
       refuse("'" + name + "' cannot name a target: give it a name without a slash");
 }
 
-hdf5::Handle create_file(const AtomicFile& file) {
-  const hdf5::Handle how(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
-  const hdf5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  // The 1.8 layout is small, carries no times, and is read by every HDF5 in use.
-  if (H5Pset_obj_track_times(how.get(), false) < 0 ||
-      H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST) < 0 ||
-      H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG) < 0)
-    hdf5::fail(ErrorKind::file, "cannot set up the file", {.file = file.path()});
-  hdf5::Handle handle(H5Fcreate(file.temporary_path().c_str(), H5F_ACC_TRUNC, how.get(), access.get()), H5Fclose);
-  if (!handle.valid())
-    hdf5::fail(ErrorKind::file, "cannot write, nothing appeared under this name", {.file = file.path()});
-  return handle;
-}
-
 }  // namespace
 
 struct ShardWriter::Impl {
@@ -79,6 +67,8 @@ struct ShardWriter::Impl {
   void create_columns(std::int64_t rows);
   void append_sparse(const EncodedRows& encoded);
   void close();
+  /// Throws when the disk refused a write; HDF5 itself is never told.
+  void check_writes() const;
   [[noreturn]] void fail(const std::string& what) const;
 
   Schema schema;
@@ -86,6 +76,7 @@ struct ShardWriter::Impl {
   std::int64_t full_chunk;
   std::vector<Column> columns;
   AtomicFile file;
+  hdf5::WriteStatus status;
   hdf5::Handle handle;
   std::vector<ChunkedDataset> datasets;
   std::int64_t written = 0;
@@ -106,7 +97,8 @@ ShardWriter::Impl::Impl(const std::string& path, const Schema& shard_schema, con
       columns(shard_columns(schema, options)),
       file(path) {
   const hdf5::Lock lock;
-  handle = create_file(file);
+  handle = hdf5::create_file(file.temporary_path(), status);
+  if (!handle.valid()) fail("cannot write");
   write_root();
   for (const Column& column : columns)
     datasets.emplace_back(path, column.name, column.element, column.width, column.matrix, options.gzip);
@@ -128,7 +120,13 @@ ShardWriter::Impl::~Impl() {
 }
 
 void ShardWriter::Impl::fail(const std::string& what) const {
-  hdf5::fail(ErrorKind::file, what + ", nothing appeared under this name", {.file = file.path()});
+  const std::string message = what + ", nothing appeared under this name";
+  if (status.error == 0) hdf5::fail(ErrorKind::file, message, {.file = file.path()});
+  throw Error(ErrorKind::file, message + ": " + std::strerror(status.error), {.file = file.path()});
+}
+
+void ShardWriter::Impl::check_writes() const {
+  if (status.error != 0) fail("cannot write");
 }
 
 void ShardWriter::Impl::write_root() {
@@ -175,6 +173,7 @@ void ShardWriter::Impl::append(const EncodedRows& encoded) {
     datasets[i].write(written, written + encoded.rows, encoded.columns[i]);
   if (sparse) append_sparse(encoded);
   written += encoded.rows;
+  check_writes();
 }
 
 void ShardWriter::Impl::append_sparse(const EncodedRows& encoded) {
@@ -214,6 +213,7 @@ void ShardWriter::Impl::close() {
   if (sparse) good = sparse->indptr.close() && sparse->indices.close() && sparse->values.close();
   for (ChunkedDataset& dataset : datasets) good = dataset.close() && good;
   if (!handle.reset() || !good) fail("cannot finish the file");
+  check_writes();
 }
 
 void ShardWriter::Impl::commit() {
