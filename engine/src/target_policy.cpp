@@ -108,10 +108,13 @@ void require_fit(const Policy& policy, const Schema& schema, const std::string& 
   }
   const std::int64_t wanted = 1 + mapped_features(policy.features, schema.features);
   if (policy.row_length() != wanted) {
+    const std::string features =
+        policy.features == FeatureMap::linear
+            ? fmt::format("{} features", schema.features)
+            : fmt::format("{} features and their {} products", schema.features, wanted - 1 - schema.features);
     throw Error(ErrorKind::data,
-                fmt::format("theta has {} numbers{}, the data needs {}: the intercept and {} {} features",
-                            policy.row_length(), single ? "" : " a row", wanted, schema.features,
-                            policy.features == FeatureMap::linear ? "linear" : "features with all products of"),
+                fmt::format("theta has {} numbers{}, the data needs {}: an intercept and {}", policy.row_length(),
+                            single ? "" : " a row", wanted, features),
                 place);
   }
 }

@@ -67,8 +67,14 @@ int block_count(const Task& task) {
   return static_cast<int>((task.first_row + task.rows - 1) / kBlockRows - first_block(task) + 1);
 }
 
-/// Rows [first, first + rows) of a block. A sparse slice needs offsets that begin at zero, which `indptr` keeps.
-Block slice(const Block& block, int first, int rows, std::vector<std::int64_t>& indptr) {
+/// What the slice of a block needs beyond pointers into it.
+struct SliceStorage {
+  std::vector<std::int64_t> indptr;  // offsets of a sparse slice, which must begin at zero
+  std::vector<const double*> targets;
+};
+
+/// Rows [first, first + rows) of a block.
+Block slice(const Block& block, int first, int rows, SliceStorage& storage) {
   Block part = block;
   part.first_row += first;
   part.rows = rows;
@@ -78,9 +84,11 @@ Block slice(const Block& block, int first, int rows, std::vector<std::int64_t>& 
   }
   if (block.sparse.indptr != nullptr) {
     const std::int64_t begin = block.sparse.indptr[first];
-    for (int i = 0; i <= rows; ++i) indptr.push_back(block.sparse.indptr[first + i] - begin);
-    part.sparse = {indptr.data(), block.sparse.indices + begin, block.sparse.values + begin};
+    for (int i = 0; i <= rows; ++i) storage.indptr.push_back(block.sparse.indptr[first + i] - begin);
+    part.sparse = {storage.indptr.data(), block.sparse.indices + begin, block.sparse.values + begin};
   }
+  for (int t = 0; t < block.num_targets; ++t) storage.targets.push_back(block.targets[t] + first);
+  part.targets = storage.targets.data();
   const auto shift = [first](const auto*& column) {
     if (column != nullptr) column += first;
   };
@@ -123,13 +131,13 @@ class Encoder {
  private:
   EncodedRowsPtr encode(const std::vector<Block>& blocks, std::int64_t begin, std::int64_t end) const {
     std::vector<Block> parts;
-    std::vector<std::vector<std::int64_t>> offsets(blocks.size());
+    std::vector<SliceStorage> storage(blocks.size());
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       const Block& block = blocks[b];
       const std::int64_t from = std::max(begin, block.first_row);
       const std::int64_t to = std::min(end, block.first_row + block.rows);
       if (from >= to) continue;
-      parts.push_back(slice(block, static_cast<int>(from - block.first_row), static_cast<int>(to - from), offsets[b]));
+      parts.push_back(slice(block, static_cast<int>(from - block.first_row), static_cast<int>(to - from), storage[b]));
     }
     return encode_rows(source_.schema(), write_, parts);
   }
@@ -181,13 +189,15 @@ std::size_t task_bytes(const Source& source, std::int64_t rows) {
 /// How many rows a task takes and how many tasks may be in flight.
 std::pair<std::int64_t, std::size_t> size_tasks(const Source& source, std::int64_t chunk, const PassOptions& options,
                                                 int threads) {
+  // A chunk longer than the data never fills.
+  const auto bytes = [&](std::int64_t rows) { return task_bytes(source, std::min(rows, source.rows())); };
   const std::int64_t most_rows = std::max(chunk, kTaskRows / chunk * chunk);
   const auto most_tasks = static_cast<std::size_t>(2 * threads);
   if (options.memory == 0) return {most_rows, most_tasks};
-  if (task_bytes(source, most_rows) <= options.memory) {
-    return {most_rows, std::min(most_tasks, options.memory / task_bytes(source, most_rows))};
+  if (bytes(most_rows) <= options.memory) {
+    return {most_rows, std::min(most_tasks, options.memory / std::max<std::size_t>(1, bytes(most_rows)))};
   }
-  const std::size_t needed = task_bytes(source, chunk);
+  const std::size_t needed = bytes(chunk);
   if (needed > options.memory) {
     throw Error(ErrorKind::memory, fmt::format("one chunk of {} rows takes {} MiB to make and encode, more than the {} "
                                                "MiB allowed: raise --memory or choose fewer rows a chunk",

@@ -19,8 +19,8 @@ struct ShardPlan {
   std::int64_t rows = 0;
 };
 
-/// Rows split over `shards` files part-00000.h5, part-00001.h5, ... in `folder`, no two of which differ by more than one
-/// row.
+/// Rows split over `shards` files part-00000.h5, part-00001.h5, ... in `folder`, no two of which differ by more than
+/// one row.
 std::vector<ShardPlan> plan_shards(const std::string& folder, std::int64_t rows, int shards);
 
 /// Writes every shard of the plan, which must cover the source in order. The bytes of the datasets depend on rows, plan

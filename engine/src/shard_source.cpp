@@ -1,0 +1,59 @@
+#include "scrm/engine/shard_source.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace scrm {
+namespace {
+
+// Enough rows that scheduling and mapping cost nothing beside decoding, few enough that several groups fit a small
+// budget.
+constexpr std::size_t kGroupBytes = std::size_t{8} << 20;
+
+class ShardLoader final : public BlockLoader {
+ public:
+  explicit ShardLoader(const Schema& schema) : buffer(schema) {}
+  BlockBuffer buffer;
+};
+
+class ShardGroup final : public BlockGroup {
+ public:
+  std::unique_ptr<RawRows> raw;
+};
+
+}  // namespace
+
+ShardSource::ShardSource(Dataset dataset) : dataset_(std::move(dataset)) {
+  const std::size_t block_bytes = std::max<std::size_t>(1, block_buffer_bytes(dataset_.schema()));
+  group_blocks_ = static_cast<int>(std::bit_floor(std::clamp<std::size_t>(kGroupBytes / block_bytes, 1, 64)));
+}
+
+std::size_t ShardSource::group_bytes() const {
+  return dataset_.fetch_bytes(static_cast<std::int64_t>(group_blocks_) * kBlockRows);
+}
+
+std::size_t ShardSource::loader_bytes() const {
+  return block_buffer_bytes(dataset_.schema());
+}
+
+std::unique_ptr<BlockLoader> ShardSource::make_loader() const {
+  return std::make_unique<ShardLoader>(schema());
+}
+
+std::unique_ptr<BlockGroup> ShardSource::fetch(std::int64_t first_block, int count) {
+  const std::int64_t first = first_block * kBlockRows;
+  const std::int64_t wanted = static_cast<std::int64_t>(count) * kBlockRows;
+  auto group = std::make_unique<ShardGroup>();
+  group->raw = dataset_.fetch(first, std::min(wanted, rows() - first));
+  return group;
+}
+
+Block ShardSource::load(BlockGroup& group, std::int64_t index, BlockLoader& loader, Audit& audit) const {
+  BlockBuffer& buffer = static_cast<ShardLoader&>(loader).buffer;
+  const std::int64_t first = index * kBlockRows;
+  const int count = static_cast<int>(std::min<std::int64_t>(kBlockRows, rows() - first));
+  const int valid = static_cast<ShardGroup&>(group).raw->decode(first, count, buffer, audit);
+  return buffer.view(first, valid);
+}
+
+}  // namespace scrm
