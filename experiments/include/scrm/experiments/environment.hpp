@@ -35,7 +35,7 @@ struct EnvironmentRows {
   std::int64_t first_row = 0;
   int rows = 0;
   double* context = nullptr;  ///< features() columns that the policy sees
-  double* state = nullptr;    ///< state_columns() columns that it does not: with the context they fix every action's loss
+  double* state = nullptr;  ///< state_columns() columns that it does not: with the context they fix every action's loss
 };
 
 /// Pure functions of their arguments: one object serves all threads.

@@ -7,12 +7,9 @@
 
 namespace scrm {
 
-/// Throws unless the policy can act on rows of this schema; `who` names the policy (its file) in the message.
-void require_policy_fits(const Policy& policy, const Schema& schema, const std::string& who);
-
-/// Draws an action for every row of the block that `buffer` holds, from the row's own stream, and writes it there.
-/// `scores` is scratch for max(1, outputs) columns. With `float32`, continuous actions are rounded to float.
-void sample_actions(const Policy& policy, const Deployment& deployment, const Block& block, bool float32,
-                    double* scores, BlockBuffer& buffer) noexcept;
+/// Draws an action for every row of the block, each from the row's own stream, into `buffer`. `scores` are μ(x) or the
+/// K scores as TargetPolicy::scores gives them. With `float32`, continuous actions are rounded to float.
+void sample_actions(const Policy& policy, const Deployment& deployment, const Block& block, const double* scores,
+                    bool float32, BlockBuffer& buffer) noexcept;
 
 }  // namespace scrm

@@ -1,0 +1,67 @@
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numbers>
+
+#include "scrm/experiments/environment.hpp"
+
+namespace scrm {
+
+namespace {
+
+constexpr double kMoonNoise = 0.05;
+constexpr double kPotentialSpread = 0.5;
+constexpr double kFirstGroupPotential = 3.0;
+constexpr double kSecondGroupPotential = 1.0;
+constexpr double kLowestReward = -0.1;
+/// First logs have mean 2 and variance 1, so that σ² = ln(1 + 1/2²).
+constexpr double kFirstMean = 2.0;
+
+/// Users in two interleaving half moons, each moon a group with its own potential |N(μ, 0.5²)|. A bid earns a/potential
+/// below the potential and 1 − (a − potential)/2 above it, at least −0.1; loss = −reward.
+class AdvertisingEnvironment final : public Environment {
+ public:
+  std::int64_t features() const noexcept override { return 2; }
+  int state_columns() const noexcept override { return 1; }
+
+  Policy first_policy() const override {
+    const double variance = std::log1p(1.0 / (kFirstMean * kFirstMean));
+    Policy policy;
+    policy.kind = PolicyKind::lognormal;
+    policy.scale = std::sqrt(variance);
+    policy.theta = {std::log(kFirstMean) - variance / 2, 0.0, 0.0};
+    return policy;
+  }
+
+  void draw(const EnvironmentRows& rows) const noexcept override {
+    double* x = rows.context;
+    double* y = rows.context + kBlockRows;
+    for (int i = 0; i < rows.rows; ++i) {
+      RandomStream random = row_stream(rows.deployment, Purpose::context, rows.first_row + i);
+      const bool first_group = random.uniform() < 0.5;
+      const double angle = std::numbers::pi * random.uniform();
+      x[i] = (first_group ? std::cos(angle) : 1.0 - std::cos(angle)) + kMoonNoise * random.normal();
+      y[i] = (first_group ? std::sin(angle) : 0.5 - std::sin(angle)) + kMoonNoise * random.normal();
+      const double potential = first_group ? kFirstGroupPotential : kSecondGroupPotential;
+      RandomStream hidden = row_stream(rows.deployment, Purpose::loss, rows.first_row + i);
+      rows.state[i] = std::abs(potential + kPotentialSpread * hidden.normal());
+    }
+  }
+
+  void losses(const EnvironmentRows& rows, const Block& actions, double* out) const noexcept override {
+    for (int i = 0; i < rows.rows; ++i) {
+      const double action = actions.action[i];
+      const double potential = rows.state[i];
+      const double reward = action < potential ? action / potential : 1.0 + (potential - action) / 2;
+      out[i] = -std::max(reward, kLowestReward);
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Environment> make_advertising_environment(const EnvironmentOptions&) {
+  return std::make_unique<AdvertisingEnvironment>();
+}
+
+}  // namespace scrm

@@ -1,0 +1,54 @@
+#include <algorithm>
+#include <memory>
+
+#include "scrm/experiments/environment.hpp"
+
+namespace scrm {
+
+namespace {
+
+constexpr int kFeatures = 10;
+/// Only the mean of the first three features matters, the rest distract.
+constexpr int kRelevant = 3;
+
+/// Contexts uniform on [1, 2]^10, x̄ the mean of the first three, reward a (2x̄² − 0.6 x̄ a) + N(0, 1), loss
+/// min(−reward, 0). First logs a ~ N(x̄, 1).
+class PricingEnvironment final : public Environment {
+ public:
+  std::int64_t features() const noexcept override { return kFeatures; }
+  int state_columns() const noexcept override { return 1; }
+
+  Policy first_policy() const override {
+    Policy policy;
+    policy.scale = 1.0;
+    policy.theta.assign(1 + kFeatures, 0.0);
+    std::fill_n(policy.theta.begin() + 1, kRelevant, 1.0 / kRelevant);
+    return policy;
+  }
+
+  void draw(const EnvironmentRows& rows) const noexcept override {
+    for (int i = 0; i < rows.rows; ++i) {
+      RandomStream random = row_stream(rows.deployment, Purpose::context, rows.first_row + i);
+      for (int j = 0; j < kFeatures; ++j) rows.context[j * kBlockRows + i] = 1.0 + random.uniform();
+      rows.state[i] = row_stream(rows.deployment, Purpose::loss, rows.first_row + i).normal();
+    }
+  }
+
+  void losses(const EnvironmentRows& rows, const Block& actions, double* out) const noexcept override {
+    for (int i = 0; i < rows.rows; ++i) {
+      double mean = 0;
+      for (int j = 0; j < kRelevant; ++j) mean += rows.context[j * kBlockRows + i] / kRelevant;
+      const double action = actions.action[i];
+      const double reward = action * (2.0 * mean * mean - 0.6 * mean * action) + rows.state[i];
+      out[i] = std::min(-reward, 0.0);
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Environment> make_pricing_environment(const EnvironmentOptions&) {
+  return std::make_unique<PricingEnvironment>();
+}
+
+}  // namespace scrm

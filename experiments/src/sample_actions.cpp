@@ -1,0 +1,84 @@
+#include "scrm/experiments/sample_actions.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace scrm {
+
+namespace {
+
+std::size_t cell(int column, int row) {
+  return static_cast<std::size_t>(column) * kBlockRows + static_cast<std::size_t>(row);
+}
+
+double logistic(double score) {
+  return 1.0 / (1.0 + std::exp(-score));
+}
+
+int any_of(int count, RandomStream& random) {
+  return std::min(static_cast<int>(random.uniform() * count), count - 1);
+}
+
+/// Inverse of the cumulative softmax, with the scores shifted so that none overflows.
+int softmax_draw(const double* scores, int row, int outputs, RandomStream& random) {
+  double highest = scores[cell(0, row)];
+  for (int k = 1; k < outputs; ++k) highest = std::max(highest, scores[cell(k, row)]);
+  double total = 0;
+  for (int k = 0; k < outputs; ++k) total += std::exp(scores[cell(k, row)] - highest);
+  double left = random.uniform() * total;
+  for (int k = 0; k < outputs; ++k) {
+    left -= std::exp(scores[cell(k, row)] - highest);
+    if (left < 0) return k;
+  }
+  // Rounding can leave a crumb after the last action; it belongs to the likeliest one, which surely has support.
+  for (int k = 0; k < outputs; ++k) {
+    if (scores[cell(k, row)] == highest) return k;
+  }
+  return outputs - 1;
+}
+
+void draw_continuous(const Policy& policy, const double* means, int row, bool float32, RandomStream& random,
+                     double* action) {
+  const double normal = means[row] + policy.scale * random.normal();
+  const double drawn = policy.kind == PolicyKind::lognormal ? std::exp(normal) : normal;
+  action[row] = float32 ? static_cast<double>(static_cast<float>(drawn)) : drawn;
+}
+
+void draw_category(const Policy& policy, const double* scores, int row, int actions, RandomStream& random,
+                   std::int32_t* category) {
+  const bool explore = policy.kind == PolicyKind::uniform || random.uniform() < policy.epsilon;
+  category[row] = explore ? any_of(actions, random) : softmax_draw(scores, row, policy.outputs, random);
+}
+
+void draw_bits(const Policy& policy, const double* scores, int row, int labels, RandomStream& random,
+               std::uint8_t* bits) {
+  const bool joint = policy.mixing == Mixing::joint;
+  const bool fair = policy.kind == PolicyKind::uniform || (joint && random.uniform() < policy.epsilon);
+  const double epsilon = joint ? 0.0 : policy.epsilon;
+  for (int k = 0; k < labels; ++k) {
+    const double one = fair ? 0.5 : (1 - epsilon) * logistic(scores[cell(k, row)]) + epsilon / 2;
+    bits[cell(k, row)] = random.uniform() < one ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+void sample_actions(const Policy& policy, const Deployment& deployment, const Block& block, const double* scores,
+                    bool float32, BlockBuffer& buffer) noexcept {
+  for (int i = 0; i < block.rows; ++i) {
+    RandomStream random = row_stream(deployment, Purpose::action, block.first_row + i);
+    switch (block.action_kind) {
+      case ActionKind::continuous:
+        draw_continuous(policy, scores, i, float32, random, buffer.action());
+        break;
+      case ActionKind::categorical:
+        draw_category(policy, scores, i, block.num_actions, random, buffer.category());
+        break;
+      case ActionKind::multilabel:
+        draw_bits(policy, scores, i, block.num_actions, random, buffer.bits());
+        break;
+    }
+  }
+}
+
+}  // namespace scrm
