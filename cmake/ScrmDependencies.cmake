@@ -1,20 +1,10 @@
 # What scrm is built from. Every name here is a Debian package; see README, "Build".
-set(HDF5_PREFER_PARALLEL OFF)
-find_package(Threads REQUIRED)
-find_package(TBB REQUIRED)
+include(ScrmLinkDependencies)
+
+# Headers only: needed to build scrm, not to use it.
 find_package(Eigen3 REQUIRED NO_MODULE)
-find_package(HDF5 REQUIRED COMPONENTS C)
-# Only the library itself: what it needs in turn it loads on its own.
-list(FILTER HDF5_C_LIBRARIES INCLUDE REGEX "hdf5")
-find_package(HWY REQUIRED)
-find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(tomlplusplus REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(FastFloat REQUIRED)
 find_path(SCRM_RANDOM123_INCLUDE Random123/philox.h REQUIRED)
 find_path(SCRM_LBFGSPP_INCLUDE LBFGSB.h REQUIRED)
-find_library(SCRM_OPENBLAS NAMES openblas REQUIRED)
-# cblas.h of OpenBLAS itself, not of a reference BLAS that may be installed beside it.
-find_path(SCRM_OPENBLAS_INCLUDE openblas_config.h PATH_SUFFIXES openblas openblas-pthread REQUIRED)
-find_library(SCRM_DEFLATE NAMES deflate REQUIRED)

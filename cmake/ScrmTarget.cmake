@@ -1,10 +1,11 @@
-# scrm_library(NAME [LINKS...] [PRIVATE_LINKS...]): one folder, one target scrm::NAME.
-# Its public headers are NAME/include, its sources NAME/src/*.cpp: a new file needs no line here.
+# scrm_library(NAME [LINKS...] [PRIVATE_LINKS...] [HEADERS...]): one folder, one target scrm::NAME.
+# Its public headers are NAME/include, its sources NAME/src/*.cpp: a new file needs no line here. HEADERS are header-only
+# libraries: those who use the installed scrm need not have them.
 include(ScrmWarnings)
 include(ScrmSanitizers)
 
 function(scrm_library name)
-  cmake_parse_arguments(ARG "" "" "LINKS;PRIVATE_LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LINKS;PRIVATE_LINKS;HEADERS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/*.cpp)
   add_library(scrm_${name} STATIC ${sources})
   add_library(scrm::${name} ALIAS scrm_${name})
@@ -14,6 +15,9 @@ function(scrm_library name)
     PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
     PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
   target_link_libraries(scrm_${name} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
+  foreach(header_library IN LISTS ARG_HEADERS)
+    target_link_libraries(scrm_${name} PRIVATE $<BUILD_INTERFACE:${header_library}>)
+  endforeach()
   scrm_set_warnings(scrm_${name})
   scrm_set_sanitizers(scrm_${name})
 endfunction()

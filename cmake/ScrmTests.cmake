@@ -57,11 +57,11 @@ function(scrm_unit_test folder file)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${target} PRIVATE scrm::${folder} doctest::doctest Eigen3::Eigen fmt::fmt TBB::tbb hwy::hwy
                         tomlplusplus::tomlplusplus CLI11::CLI11 nlohmann_json::nlohmann_json Threads::Threads
-                        ${HDF5_C_LIBRARIES})
+                        scrm_found::hdf5)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/kernels/src ${PROJECT_SOURCE_DIR}/io/src
                              ${PROJECT_SOURCE_DIR}/engine/src ${PROJECT_SOURCE_DIR}/experiments/src
                              ${PROJECT_SOURCE_DIR}/tests)
-  target_include_directories(${target} SYSTEM PRIVATE ${HDF5_C_INCLUDE_DIRS} ${SCRM_RANDOM123_INCLUDE})
+  target_include_directories(${target} SYSTEM PRIVATE ${SCRM_RANDOM123_INCLUDE})
   scrm_set_warnings(${target})
   scrm_set_sanitizers(${target})
   add_test(NAME ${folder}/${name} COMMAND ${target})

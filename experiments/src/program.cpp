@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <iostream>
@@ -17,6 +18,7 @@
 #include "command.hpp"
 #include "openblas_repair.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/kernels/isa.hpp"
 #include "spelling.hpp"
 #include "terminal.hpp"
 #include "version.hpp"
@@ -95,6 +97,15 @@ void check_command_name(const CLI::App& program, int argc, char** argv) {
                                             closest ? fmt::format("; did you mean '{}'?", *closest) : ""));
 }
 
+/// A forced instruction set that is not there must not be passed over in silence.
+void check_instruction_set() {
+  if (environment_isa_is_valid()) return;
+  std::string names;
+  for (const char* name : available_isas()) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  throw Error(ErrorKind::usage,
+              fmt::format("SCRM_ISA={} is not available here; choose among {}", std::getenv("SCRM_ISA"), names));
+}
+
 std::string hint_for(const Error& error, const CLI::App& program) {
   switch (error.kind()) {
     case ErrorKind::usage:
@@ -124,6 +135,7 @@ int finish_output(int exit_code) {
 
 int parse_and_run(CLI::App& program, int argc, char** argv) {
   try {
+    check_instruction_set();
     check_command_name(program, argc, argv);
     program.parse(argc, argv);
     if (program.get_subcommands().empty()) print_overview(program);

@@ -161,8 +161,10 @@ std::string human_number(double value) {
   if (size == 0) return "0";
   if (size >= 1e7 || size < 1e-4) return fmt::format("{:.3e}", value);
   if (value == std::round(value)) return with_commas(std::llround(value));
-  if (size >= 1000) return fmt::format("{:.1f}", value);
-  // Four decimals from one to a thousand, four to six significant digits below.
+  if (size >= 1000) {
+    const std::int64_t tenths = std::llround(value * 10);
+    return fmt::format("{}.{}", with_commas(tenths / 10), std::abs(tenths % 10));
+  }
   return size >= 1 ? fmt::format("{:.{}f}", value, size >= 100 ? 2 : size >= 10 ? 3 : 4) : fmt::format("{:.4g}", value);
 }
 

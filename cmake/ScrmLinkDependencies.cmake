@@ -1,0 +1,27 @@
+# The libraries that whoever links scrm links too. Read by the build and, installed, by find_package(scrm).
+include(CMakeFindDependencyMacro)
+find_dependency(Threads)
+find_dependency(TBB)
+find_dependency(HWY)
+find_dependency(fmt)
+find_dependency(tomlplusplus)
+
+# scrm_found_library(NAME HEADER LIBRARY... ): scrm_found::NAME, for libraries that bring no package file of their own.
+macro(scrm_found_library name header)
+  find_path(SCRM_${name}_INCLUDE ${header} PATH_SUFFIXES hdf5/serial openblas openblas-pthread)
+  find_library(SCRM_${name}_LIBRARY NAMES ${ARGN} PATH_SUFFIXES hdf5/serial)
+  mark_as_advanced(SCRM_${name}_INCLUDE SCRM_${name}_LIBRARY)
+  if(NOT SCRM_${name}_INCLUDE OR NOT SCRM_${name}_LIBRARY)
+    message(FATAL_ERROR "scrm needs ${header} and its library (one of: ${ARGN}); see README, \"Build\"")
+  endif()
+  if(NOT TARGET scrm_found::${name})
+    add_library(scrm_found::${name} UNKNOWN IMPORTED)
+    set_target_properties(scrm_found::${name} PROPERTIES IMPORTED_LOCATION ${SCRM_${name}_LIBRARY}
+      INTERFACE_INCLUDE_DIRECTORIES ${SCRM_${name}_INCLUDE})
+  endif()
+endmacro()
+
+scrm_found_library(hdf5 hdf5.h hdf5_serial hdf5)
+scrm_found_library(deflate libdeflate.h deflate)
+# openblas_config.h rather than cblas.h: a reference BLAS may be installed beside it.
+scrm_found_library(openblas openblas_config.h openblas)
