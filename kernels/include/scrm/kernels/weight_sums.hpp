@@ -1,0 +1,57 @@
+/// WeightSums: everything the estimators need to know about a policy's weights, in one fused loop over a block.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "scrm/kernels/block.hpp"
+#include "scrm/kernels/moments.hpp"
+
+namespace scrm {
+
+/// The rows with the largest weights, in descending order (ties: the earlier row first). Kept apart from the sums:
+/// `clipped` with automatic M needs the fifth-largest weight of all rows, and rows above it must be clipped after the
+/// fact without subtracting large numbers from each other.
+struct TopRows {
+  static constexpr int kSize = 5;
+  struct Entry {
+    double weight = 0;
+    double loss = 0;
+    std::int64_t row = 0;
+  };
+  std::array<Entry, kSize> entries{};
+  int count = 0;
+};
+
+/// How weights are cut down.
+struct WeightRules {
+  double alpha = 0;  ///< α of ips-ix
+  double clip = 0;   ///< M of clipped; 0 for automatic, when no sums of its own are needed
+};
+
+/// Sums over the rows outside `top`, with w the weight, y the loss. Mergeable; a fixed order gives fixed bits.
+struct WeightSums {
+  Moments weight;                ///< w
+  Moments ips;                   ///< w y
+  Moments clipped;               ///< min(w, M) y, when M is given
+  Moments ix;                    ///< w y / (1 + α w)
+  SquareWeightedMoments square;  ///< w² and y, for the variance of snips
+  TopRows top;
+};
+
+/// Sums over one block. `weights` has room for kBlockRows numbers and is used up.
+void compute_weight_sums(const Block& block, double* weights, const WeightRules& rules, WeightSums& out) noexcept;
+
+/// Merges the sums of later rows into those of earlier ones.
+void merge_weight_sums(WeightSums& earlier, const WeightSums& later, const WeightRules& rules) noexcept;
+
+/// Adds one row to all moments, as the rows of `top` are at the end.
+void add_row(WeightSums& sums, double weight, double loss, const WeightRules& rules) noexcept;
+
+/// Mean, square sum and range of the block's losses.
+Moments loss_moments(const Block& block) noexcept;
+
+/// Moments of the pair u = y + y S (a) and S (b) of the additive estimator.
+PairMoments additive_moments(const Block& block, const double* excess) noexcept;
+
+}  // namespace scrm
