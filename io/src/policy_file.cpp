@@ -9,7 +9,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <numeric>
 #include <optional>
 #include <sstream>
@@ -98,9 +97,10 @@ toml::table PolicyReader::parse() const {
   errno = 0;
   std::ifstream file(path_, std::ios::binary);
   if (!file) fail_to_read(errno);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::ostringstream text;
+  text << file.rdbuf();
   try {
-    return toml::parse(text);
+    return toml::parse(text.str());
   } catch (const toml::parse_error& error) {
     throw Error(ErrorKind::data,
                 fmt::format("line {}, column {}: not valid TOML: {}", error.source().begin.line,
