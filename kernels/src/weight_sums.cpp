@@ -221,11 +221,12 @@ TopRows find_top(const Block& block, const double* w) noexcept {
 
 // Closes the gaps that the top rows leave, from the end of the block: order inside a block has no meaning.
 int remove_top(const Block& block, const TopRows& top, double* w, double* y) noexcept {
-  std::array<std::int64_t, TopRows::kSize> places{};
+  std::array<std::int64_t, TopRows::kSize> places;
+  places.fill(-1);
   for (int t = 0; t < top.count; ++t) {
     places[static_cast<std::size_t>(t)] = top.entries[static_cast<std::size_t>(t)].row - block.first_row;
   }
-  std::sort(places.begin(), places.begin() + top.count, std::greater<>());
+  std::sort(places.begin(), places.end(), std::greater<>());
   int left = block.rows;
   for (int t = 0; t < top.count; ++t) {
     --left;

@@ -54,7 +54,9 @@ struct Block {
 
   const double* const* targets = nullptr;  ///< num_targets columns: outside policies' probabilities
   int num_targets = 0;
-  int rollout = 0;  ///< which deployment logged these rows, for sources split by rollout
+
+  /// Sources that walk several rollouts side by side: the block with the same index of the next rollout.
+  const Block* next_rollout = nullptr;
 };
 
 }  // namespace scrm

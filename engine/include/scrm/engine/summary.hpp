@@ -1,0 +1,64 @@
+/// Summary: what the rows of a source hold, in one pass: ranges, counts, and the shape of the propensities.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "scrm/engine/pass.hpp"
+
+namespace scrm {
+
+/// Count, range, mean and spread of one quantity. Second moments are centred, per block and in every merge.
+struct Distribution {
+  std::int64_t count = 0;
+  double min = std::numeric_limits<double>::infinity();
+  double max = -std::numeric_limits<double>::infinity();
+  double mean = 0;
+  double centred_squares = 0;
+
+  /// Sample standard deviation, n − 1 in the denominator; 0 below two values.
+  double sd() const noexcept;
+  /// How many standard errors the mean is away from a value; 0 below two values or without spread.
+  double z_score(double value) const noexcept;
+  void merge(const Distribution& later) noexcept;
+};
+
+/// Counts of propensities between round numbers: bin edges 1, 2 and 5 times each power of ten, what lies outside in the
+/// first and the last bin.
+struct PropensityHistogram {
+  static constexpr int kLowestPower = -30;
+  static constexpr int kHighestPower = 9;
+  static constexpr int kBins = 3 * (kHighestPower - kLowestPower + 1) + 2;
+
+  std::array<std::int64_t, kBins> counts{};
+
+  /// Lower edge of a bin; 0 for the first. Bin b ends where bin b + 1 begins; the last has no end.
+  static double lower_edge(int bin) noexcept;
+  void add(double propensity) noexcept;
+  void merge(const PropensityHistogram& later) noexcept;
+};
+
+struct Summary {
+  std::int64_t rows = 0;  ///< valid ones
+  Distribution loss;
+  Distribution propensity;
+  Distribution log_propensity;
+  PropensityHistogram histogram;
+  Distribution action;                       ///< continuous
+  std::vector<std::int64_t> action_counts;   ///< rows by category, or rows in which each label is set
+  std::vector<Distribution> features;        ///< dense contexts
+  Distribution entries_per_row;              ///< sparse contexts
+  Distribution entries;                      ///< sparse contexts: the values that are present
+  std::vector<Distribution> target_weights;  ///< target / propensity, one for each target column
+  /// Weight of the uniform policy, 1 on average when propensities are right and every action has some: 1/(K p) for
+  /// categorical actions. Empty for the others.
+  Distribution uniform_weight;
+};
+
+/// Runs the pass. Rows that fail the audit are left out of the summary and counted in the audit.
+std::pair<Summary, Audit> summarize(Source& source, const PassOptions& options);
+
+}  // namespace scrm

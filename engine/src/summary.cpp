@@ -1,0 +1,200 @@
+#include "scrm/engine/summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "scrm/kernels/elementary.hpp"
+
+namespace scrm {
+
+namespace {
+
+constexpr int kDecimalEdges = PropensityHistogram::kBins - 1;
+
+/// The edges between bins, in ascending order.
+const std::array<double, kDecimalEdges>& edges() noexcept {
+  static const auto table = [] {
+    std::array<double, kDecimalEdges> result{};
+    std::size_t at = 0;
+    for (int power = PropensityHistogram::kLowestPower; power <= PropensityHistogram::kHighestPower; ++power) {
+      for (const double digit : {1.0, 2.0, 5.0}) {
+        // A negative power divides by an exact one, so that an edge is the double a person writes.
+        result[at++] = power < 0 ? digit / std::pow(10.0, -power) : digit * std::pow(10.0, power);
+      }
+    }
+    result[at] = std::pow(10.0, PropensityHistogram::kHighestPower + 1);
+    return result;
+  }();
+  return table;
+}
+
+template <class Value>
+Distribution describe(const Value* values, std::int64_t count) {
+  Distribution result;
+  result.count = count;
+  if (count == 0) return result;
+  double sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto value = static_cast<double>(values[i]);
+    result.min = std::min(result.min, value);
+    result.max = std::max(result.max, value);
+    sum += value;
+  }
+  result.mean = sum / static_cast<double>(count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double off = static_cast<double>(values[i]) - result.mean;
+    result.centred_squares += off * off;
+  }
+  return result;
+}
+
+void merge_all(std::vector<Distribution>& earlier, const std::vector<Distribution>& later) {
+  if (earlier.size() < later.size()) earlier.resize(later.size());
+  for (std::size_t i = 0; i < later.size(); ++i) earlier[i].merge(later[i]);
+}
+
+void describe_actions(const Block& block, Summary& out) {
+  if (block.action_kind == ActionKind::continuous) {
+    out.action = describe(block.action, block.rows);
+    return;
+  }
+  out.action_counts.assign(static_cast<std::size_t>(block.num_actions), 0);
+  if (block.action_kind == ActionKind::categorical) {
+    for (int i = 0; i < block.rows; ++i) ++out.action_counts[static_cast<std::size_t>(block.category[i])];
+    return;
+  }
+  for (int k = 0; k < block.num_actions; ++k) {
+    const std::uint8_t* bits = block.bits + static_cast<std::ptrdiff_t>(k) * kBlockRows;
+    out.action_counts[static_cast<std::size_t>(k)] = std::count(bits, bits + block.rows, 1);
+  }
+}
+
+void describe_context(const Block& block, Summary& out) {
+  if (block.sparse.indptr != nullptr) {
+    std::array<double, kBlockRows> lengths;
+    for (int i = 0; i < block.rows; ++i) {
+      lengths[static_cast<std::size_t>(i)] = static_cast<double>(block.sparse.indptr[i + 1] - block.sparse.indptr[i]);
+    }
+    out.entries_per_row = describe(lengths.data(), block.rows);
+    out.entries = describe(block.sparse.values, block.sparse.indptr[block.rows]);
+    return;
+  }
+  out.features.clear();
+  for (std::int64_t j = 0; j < block.features; ++j) {
+    if (block.context_type == FloatType::f32) {
+      out.features.push_back(describe(static_cast<const float*>(block.context) + j * kBlockRows, block.rows));
+    } else {
+      out.features.push_back(describe(static_cast<const double*>(block.context) + j * kBlockRows, block.rows));
+    }
+  }
+}
+
+void describe_propensities(const Block& block, Summary& out) {
+  alignas(kColumnAlignment) std::array<double, kBlockRows> linear;
+  alignas(kColumnAlignment) std::array<double, kBlockRows> logarithm;
+  alignas(kColumnAlignment) std::array<double, kBlockRows> weight;
+  if (block.propensity != nullptr) {
+    std::copy_n(block.propensity, block.rows, linear.begin());
+    log_array(block.propensity, logarithm.data(), block.rows);
+  } else {
+    std::copy_n(block.log_propensity, block.rows, logarithm.begin());
+    exp_array(block.log_propensity, linear.data(), block.rows);
+  }
+  out.propensity = describe(linear.data(), block.rows);
+  out.log_propensity = describe(logarithm.data(), block.rows);
+  out.histogram = {};
+  for (int i = 0; i < block.rows; ++i) out.histogram.add(linear[static_cast<std::size_t>(i)]);
+
+  out.target_weights.clear();
+  for (int t = 0; t < block.num_targets; ++t) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(block.rows); ++i) {
+      weight[i] = block.targets[t][i] * std::exp(-logarithm[i]);
+    }
+    out.target_weights.push_back(describe(weight.data(), block.rows));
+  }
+  if (block.action_kind != ActionKind::categorical) return;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(block.rows); ++i) {
+    weight[i] = std::exp(-logarithm[i]) / block.num_actions;
+  }
+  out.uniform_weight = describe(weight.data(), block.rows);
+}
+
+void describe_block(const Block& block, Summary& out) {
+  out.rows = block.rows;
+  out.loss = describe(block.loss, block.rows);
+  describe_actions(block, out);
+  describe_context(block, out);
+  describe_propensities(block, out);
+}
+
+void merge_summaries(Summary& earlier, const Summary& later) {
+  earlier.rows += later.rows;
+  earlier.loss.merge(later.loss);
+  earlier.propensity.merge(later.propensity);
+  earlier.log_propensity.merge(later.log_propensity);
+  earlier.histogram.merge(later.histogram);
+  earlier.action.merge(later.action);
+  earlier.entries_per_row.merge(later.entries_per_row);
+  earlier.entries.merge(later.entries);
+  earlier.uniform_weight.merge(later.uniform_weight);
+  merge_all(earlier.features, later.features);
+  merge_all(earlier.target_weights, later.target_weights);
+  if (earlier.action_counts.size() < later.action_counts.size()) {
+    earlier.action_counts.resize(later.action_counts.size());
+  }
+  for (std::size_t k = 0; k < later.action_counts.size(); ++k) earlier.action_counts[k] += later.action_counts[k];
+}
+
+}  // namespace
+
+double Distribution::sd() const noexcept {
+  return count > 1 ? std::sqrt(centred_squares / static_cast<double>(count - 1)) : 0.0;
+}
+
+double Distribution::z_score(double value) const noexcept {
+  const double error = count > 1 ? sd() / std::sqrt(static_cast<double>(count)) : 0.0;
+  return error > 0 ? (mean - value) / error : 0.0;
+}
+
+void Distribution::merge(const Distribution& later) noexcept {
+  if (later.count == 0) return;
+  if (count == 0) {
+    *this = later;
+    return;
+  }
+  const auto n = static_cast<double>(count + later.count);
+  const double gap = later.mean - mean;
+  const double share = static_cast<double>(later.count) / n;
+  centred_squares += later.centred_squares + gap * gap * static_cast<double>(count) * share;
+  mean += gap * share;
+  min = std::min(min, later.min);
+  max = std::max(max, later.max);
+  count += later.count;
+}
+
+double PropensityHistogram::lower_edge(int bin) noexcept {
+  return bin <= 0 ? 0.0 : edges()[static_cast<std::size_t>(std::min(bin, kBins - 1) - 1)];
+}
+
+void PropensityHistogram::add(double propensity) noexcept {
+  const auto& table = edges();
+  const auto above = std::upper_bound(table.begin(), table.end(), propensity);
+  ++counts[static_cast<std::size_t>(above - table.begin())];
+}
+
+void PropensityHistogram::merge(const PropensityHistogram& later) noexcept {
+  for (std::size_t b = 0; b < counts.size(); ++b) counts[b] += later.counts[b];
+}
+
+std::pair<Summary, Audit> summarize(Source& source, const PassOptions& options) {
+  Summary empty;
+  const Schema& schema = source.schema();
+  if (!schema.sparse) empty.features.resize(static_cast<std::size_t>(schema.features));
+  empty.target_weights.resize(schema.targets.size());
+  if (schema.action_kind != ActionKind::continuous) {
+    empty.action_counts.resize(static_cast<std::size_t>(schema.num_actions));
+  }
+  return run_pass(source, empty, describe_block, merge_summaries, options);
+}
+
+}  // namespace scrm
