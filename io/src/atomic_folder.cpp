@@ -1,5 +1,6 @@
 #include "scrm/io/atomic_folder.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -45,8 +46,7 @@ void require_free(const std::string& path, const std::string& target, bool overw
 
 std::string hidden_name(const std::string& target, const char* ending) {
   const fs::path path(target);
-  const std::string name = "." + path.filename().string() + "." + std::to_string(::getpid()) + ending;
-  return (path.parent_path() / name).string();
+  return (path.parent_path() / fmt::format(".{}.{}{}", path.filename().string(), ::getpid(), ending)).string();
 }
 
 }  // namespace

@@ -1,0 +1,33 @@
+/// Inspection: what `scrm inspect` found, as text for people and as JSON for programs.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "scrm/engine/summary.hpp"
+#include "scrm/io/audit.hpp"
+#include "scrm/io/dataset.hpp"
+
+namespace scrm {
+
+struct Inspection {
+  std::string name;  ///< the paths as they were given
+  Schema schema;
+  std::vector<Shard> shards;
+  std::int64_t rows = 0;  ///< in the files, bad ones included
+  Summary summary;
+  Audit audit;
+  double seconds = 0;
+
+  std::int64_t bytes() const;
+};
+
+/// Things worth a second look, one sentence each: actions that never occur, features that never change, propensities
+/// that do not add up.
+std::vector<std::string> remarks(const Inspection& inspection);
+
+std::string inspection_text(const Inspection& inspection);
+nlohmann::ordered_json inspection_json(const Inspection& inspection);
+
+}  // namespace scrm
