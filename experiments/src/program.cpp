@@ -31,7 +31,7 @@ constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
 
 void register_commands(CLI::App& program) {
-  (void)program;
+  add_simulate_command(program);
 }
 
 /// What `scrm` alone says: enough to take the first step.

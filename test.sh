@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Builds and tests. ./test.sh: everything; ./test.sh LABEL: the tests of one label (fast, slow, io, threads, isa,
+# statistical, cli).
+set -euo pipefail
+cd "$(dirname "$0")"
+. cmake/setup.sh
+
+install_packages $build_packages $test_packages
+build_preset release
+say "Testing${1:+ ($1)}"
+ctest --preset release -j "$(nproc)" ${1:+-L "^$1\$"}

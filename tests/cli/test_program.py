@@ -1,0 +1,111 @@
+"""The program itself: version, help, exit codes, output that cannot be written, and the lines README promises."""
+# labels: fast cli
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+import harness
+from harness import ProgramTest, run
+
+
+class Help(unittest.TestCase):
+    def test_alone_it_lists_every_command(self):
+        out = run().stdout
+        for name in harness.commands():
+            self.assertIn(f"  {name} ", out)
+
+    def test_version_names_what_it_is_made_of(self):
+        out = run("--version").stdout
+        self.assertRegex(out, r"^scrm \d+\.\d+\.\d+\n")
+        for part in ("compiler", "instruction set", "oneTBB", "HDF5", "OpenBLAS"):
+            self.assertRegex(out, rf"\n  {part} +\S+")
+
+    def test_every_command_has_help_with_an_example_and_the_common_options(self):
+        for name in harness.commands():
+            with self.subTest(command=name):
+                out = run(name, "--help").stdout
+                self.assertRegex(out, rf"(?i)example[\s\S]*\n +(\$ )?scrm {name} ")
+                for option in ("--json", "--threads", "--memory", "--quiet"):
+                    self.assertIn(option, out)
+
+    def test_the_registered_commands_are_those_whose_files_exist(self):
+        files = (harness.SOURCE_DIR / "experiments/src").glob("command_*.cpp")
+        self.assertEqual(sorted(harness.commands()), sorted(file.stem.removeprefix("command_") for file in files))
+
+
+class WrongUsage(unittest.TestCase):
+    def test_an_unknown_command_exits_with_2_and_suggests_the_closest(self):
+        for name in harness.commands():
+            slip = name[:2] + name[3] + name[2] + name[4:]
+            self.assertIn(f"did you mean '{name}'?", run(slip, check=2).stderr)
+        self.assertIn("there is no command 'xyzzy'", run("xyzzy", check=2).stderr)
+
+    def test_an_unknown_option_exits_with_2_and_suggests_the_closest(self):
+        self.assertIn("did you mean --version?", run("--vresion", check=2).stderr)
+
+    def test_common_options_are_checked_before_anything_is_read(self):
+        for name in harness.commands():
+            for wrong in (("--threads", "0"), ("--threads", "-3"), ("--threads", "many"), ("--memory", "lots"),
+                          ("--memory", "-1G"), ("--memory", "0")):
+                with self.subTest(command=name, wrong=wrong):
+                    done = run(name, *wrong, check=2)
+                    self.assertRegex(done.stderr, r"^scrm: error: ")
+                    self.assertEqual(done.stdout, "")
+
+    def test_messages_carry_no_colour_off_a_terminal(self):
+        self.assertNotIn("\033", run("xyzzy", check=2).stderr + run().stdout)
+
+    def test_a_forced_instruction_set_that_is_not_there_is_refused(self):
+        self.assertIn("SCRM_ISA=nonsense", run(check=2, env={"SCRM_ISA": "nonsense"}).stderr)
+
+
+class Output(unittest.TestCase):
+    def test_a_full_disk_under_stdout_exits_with_1(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        for args in ((), ("--version",), ("--help",)):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([harness.PROGRAM, *args], stdout=full, stderr=subprocess.PIPE, text=True)
+            self.assertEqual(done.returncode, 1, args)
+            self.assertIn("cannot write to standard output", done.stderr)
+
+    def test_a_reader_that_left_is_no_error(self):
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        done = subprocess.run([harness.PROGRAM, "--help"], stdout=write_end, stderr=subprocess.PIPE, text=True)
+        os.close(write_end)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+class OpenBlas(unittest.TestCase):
+    def test_a_choice_of_the_user_is_kept(self):
+        self.assertIn("Prescott kernels", run("--version", env={"OPENBLAS_CORETYPE": "Prescott"}).stdout)
+
+    def test_it_starts_itself_again_at_most_once(self):
+        # With the mark of a restart already there, a wrong choice is shown rather than repaired again.
+        out = run("--version", env={"SCRM_OPENBLAS_REPAIRED_FROM": "Nonsense"}).stdout
+        self.assertIn("it had chosen Nonsense", out)
+
+
+class Readme(ProgramTest):
+    def readme_lines(self):
+        text = (harness.SOURCE_DIR / "README.md").read_text()
+        blocks = [b for b in re.findall(r"```python\n(.*?)```", text, re.S) if "scrm-log" in b]
+        self.assertEqual(len(blocks), 1, "README has one block of Python that writes a shard")
+        return blocks[0]
+
+    def test_the_h5py_lines_write_a_shard_that_the_program_reads(self):
+        subprocess.run([sys.executable, "-c", self.readme_lines()], cwd=self.dir, check=True)
+        shards = list(self.dir.glob("**/*.h5"))
+        self.assertEqual(len(shards), 1)
+        harness.need_command("inspect")
+        found = harness.run_json("inspect", shards[0])
+        self.assertGreater(found["rows"], 0)
+        self.assertEqual(found["bad_rows"], 0)
+
+
+if __name__ == "__main__":
+    harness.main()
