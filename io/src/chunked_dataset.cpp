@@ -6,6 +6,7 @@
 namespace scrm {
 namespace {
 
+/// The file's type: little-endian on every machine.
 hid_t type_of(Element element) {
   switch (element) {
     case Element::u8:
@@ -18,8 +19,9 @@ hid_t type_of(Element element) {
       return H5T_IEEE_F32LE;
     case Element::f64:
       return H5T_IEEE_F64LE;
+    default:
+      return H5I_INVALID_HID;  // shards have no such column
   }
-  return -1;
 }
 
 // Recorded in the file for whoever writes more chunks; the bytes we write come from libdeflate.
@@ -69,7 +71,7 @@ StreamDataset::StreamDataset(std::string file, std::string name, Element element
       gzip_(gzip) {}
 
 void StreamDataset::append(hid_t parent, const std::byte* bytes, std::size_t size) {
-  const std::size_t full = static_cast<std::size_t>(chunk_) * size_of(element_);
+  const std::size_t full = static_cast<std::size_t>(chunk_) * element_size(element_);
   while (size > 0) {
     const std::size_t part = std::min(size, full - pending_.size());
     pending_.insert(pending_.end(), bytes, bytes + part);
@@ -80,13 +82,13 @@ void StreamDataset::append(hid_t parent, const std::byte* bytes, std::size_t siz
 }
 
 void StreamDataset::finish(hid_t parent) {
-  const auto left = static_cast<std::int64_t>(pending_.size() / size_of(element_));
+  const auto left = static_cast<std::int64_t>(pending_.size() / element_size(element_));
   if (left > 0) write_pending(parent, dataset_.created() ? chunk_ : left);
   if (!dataset_.created()) dataset_.create(parent, chunk_);
 }
 
 void StreamDataset::write_pending(hid_t parent, std::int64_t chunk) {
-  const auto elements = static_cast<std::int64_t>(pending_.size() / size_of(element_));
+  const auto elements = static_cast<std::int64_t>(pending_.size() / element_size(element_));
   if (!dataset_.created()) dataset_.create(parent, chunk);
   pack_chunk(pending_, element_, chunk, gzip_);
   dataset_.write(written_, written_ + elements, pending_);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <type_traits>
 
 #include "scrm/io/error.hpp"
 
@@ -74,21 +75,15 @@ void append_as(const Column& column, const void* data, int from, int to, std::ve
 }
 
 void append_column(const Column& column, const Origin& origin, int from, int to, std::vector<std::byte>& bytes) {
-  const bool narrow = column.element == Element::f32;
-  switch (origin.element) {
-    case Element::u8:
-      return append_as<std::uint8_t, std::uint8_t>(column, origin.data, from, to, bytes);
-    case Element::i32:
-      return append_as<std::int32_t, std::int32_t>(column, origin.data, from, to, bytes);
-    case Element::i64:
-      return append_as<std::int64_t, std::int64_t>(column, origin.data, from, to, bytes);
-    case Element::f32:
-      return narrow ? append_as<float, float>(column, origin.data, from, to, bytes)
-                    : append_as<float, double>(column, origin.data, from, to, bytes);
-    case Element::f64:
-      return narrow ? append_as<double, float>(column, origin.data, from, to, bytes)
-                    : append_as<double, double>(column, origin.data, from, to, bytes);
-  }
+  visit_element(origin.element, [&](auto zero) {
+    using From = decltype(zero);
+    if constexpr (std::is_floating_point_v<From>) {
+      if (column.element == Element::f32) return append_as<From, float>(column, origin.data, from, to, bytes);
+      return append_as<From, double>(column, origin.data, from, to, bytes);
+    } else {
+      return append_as<From, From>(column, origin.data, from, to, bytes);
+    }
+  });
 }
 
 void append_sparse(const Schema& schema, const SparseContext& sparse, int from, int to, EncodedRows& out) {
@@ -201,11 +196,11 @@ void gather_rows(const Schema& schema, const std::vector<Column>& columns, const
 
 void pack_chunk(std::vector<std::byte>& bytes, Element element, std::int64_t chunk_elements, bool gzip) {
   const auto elements = static_cast<std::size_t>(chunk_elements);
-  bytes.resize(elements * size_of(element));
+  bytes.resize(elements * element_size(element));
   if (!gzip) return;
-  std::vector<std::byte> shuffled(size_of(element) > 1 ? bytes.size() : 0);
-  if (size_of(element) == 4) shuffle<4>(bytes.data(), elements, shuffled.data());
-  if (size_of(element) == 8) shuffle<8>(bytes.data(), elements, shuffled.data());
+  std::vector<std::byte> shuffled(element_size(element) > 1 ? bytes.size() : 0);
+  if (element_size(element) == 4) shuffle<4>(bytes.data(), elements, shuffled.data());
+  if (element_size(element) == 8) shuffle<8>(bytes.data(), elements, shuffled.data());
   bytes = deflated(shuffled.empty() ? bytes : shuffled);
 }
 

@@ -6,17 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "element.hpp"
 #include "scrm/io/schema.hpp"
 #include "scrm/io/shard_writer.hpp"
 #include "scrm/kernels/block.hpp"
 
 namespace scrm {
-
-enum class Element : std::uint8_t { u8, i32, i64, f32, f64 };
-
-constexpr std::size_t size_of(Element element) noexcept {
-  return element == Element::u8 ? 1 : element == Element::i32 || element == Element::f32 ? 4 : 8;
-}
 
 /// Which member of a Block a column is taken from.
 enum class Field : std::uint8_t { context, action, category, bits, loss, propensity, label_propensity, target };
@@ -30,7 +25,7 @@ struct Column {
   std::int64_t width;  ///< elements in a row
   bool matrix;         ///< [n, width] rather than [n]
 
-  std::size_t row_bytes() const noexcept { return static_cast<std::size_t>(width) * size_of(element); }
+  std::size_t row_bytes() const noexcept { return static_cast<std::size_t>(width) * element_size(element); }
 };
 
 /// Every row-shaped dataset of a shard, in the order it is written. A context without features, and a sparse one, is

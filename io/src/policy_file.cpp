@@ -9,7 +9,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <numeric>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -17,11 +16,12 @@
 
 #include "scrm/io/atomic_file.hpp"
 #include "scrm/io/error.hpp"
+#include "suggestion.hpp"
 
 namespace scrm {
 namespace {
 
-using Names = std::vector<std::string_view>;
+using Names = std::vector<std::string>;
 
 const Names kKinds = {"gaussian", "lognormal", "softmax", "multilabel", "uniform"};
 const Names kFeatureMaps = {"linear", "quadratic"};
@@ -33,30 +33,6 @@ bool has_scale(PolicyKind kind) {
 }
 bool has_rows(PolicyKind kind) {
   return kind == PolicyKind::softmax || kind == PolicyKind::multilabel;
-}
-
-/// Letters to insert, delete or replace to get from one word to the other.
-std::size_t edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (const char letter : a) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (letter == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row[b.size()];
-}
-
-/// "did you mean 'theta'?" when something is near, otherwise the whole list.
-std::string suggestion(std::string_view typed, const Names& known) {
-  const auto nearest = std::min_element(known.begin(), known.end(), [&](std::string_view a, std::string_view b) {
-    return edits(typed, a) < edits(typed, b);
-  });
-  if (edits(typed, *nearest) <= 1 + typed.size() / 3) return fmt::format("did you mean '{}'?", *nearest);
-  return fmt::format("there is {}", fmt::join(known, ", "));
 }
 
 /// The text of a policy file on its way to a Policy; every complaint carries the file's name and a line.
