@@ -139,30 +139,22 @@ Moments array_moments_impl(const double* values, int n, double shift) {
 PairMoments additive_impl(const double* y, const double* excess, int n, double shift_u, double shift_s) {
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  const V64 cu = hn::Set(d, shift_u), cs = hn::Set(d, shift_s);
-  V64 u = hn::Zero(d), s = hn::Zero(d), uu = hn::Zero(d), ss = hn::Zero(d), us = hn::Zero(d);
+  ShiftedSums u(d, shift_u), s(d, shift_s);
+  V64 products = hn::Zero(d);
   for (int i = 0; i < n; i += lanes) {
     const auto mask = hn::FirstN(d, static_cast<std::size_t>(n - i < lanes ? n - i : lanes));
-    const V64 vs = hn::Load(d, excess + i);
     const V64 vy = hn::Load(d, y + i);
-    const V64 du = hn::IfThenElseZero(mask, hn::Sub(hn::MulAdd(vy, vs, vy), cu));
-    const V64 ds = hn::IfThenElseZero(mask, hn::Sub(vs, cs));
-    u = hn::Add(u, du);
-    s = hn::Add(s, ds);
-    uu = hn::MulAdd(du, du, uu);
-    ss = hn::MulAdd(ds, ds, ss);
-    us = hn::MulAdd(du, ds, us);
+    const V64 vs = hn::Load(d, excess + i);
+    const V64 vu = hn::IfThenElse(mask, hn::MulAdd(vy, vs, vy), u.shift);
+    const V64 kept = hn::IfThenElse(mask, vs, s.shift);
+    products = hn::MulAdd(hn::Sub(vu, u.shift), hn::Sub(kept, s.shift), products);
+    u.add(vu);
+    s.add(kept);
   }
-  const double count = n;
-  const double tu = hn::GetLane(hn::SumOfLanes(d, u)), ts = hn::GetLane(hn::SumOfLanes(d, s));
-  PairMoments out;
-  out.count = count;
-  out.mean_a = shift_u + tu / count;
-  out.mean_b = shift_s + ts / count;
-  out.aa = hn::GetLane(hn::SumOfLanes(d, uu)) - tu * (tu / count);
-  out.bb = hn::GetLane(hn::SumOfLanes(d, ss)) - ts * (ts / count);
-  out.ab = hn::GetLane(hn::SumOfLanes(d, us)) - tu * (ts / count);
-  return out;
+  const Moments a = u.moments(d, n);
+  const Moments b = s.moments(d, n);
+  const double cross = hn::GetLane(hn::SumOfLanes(d, products)) - (a.mean - shift_u) * (b.mean - shift_s) * n;
+  return {a.count, a.mean, b.mean, a.square_sum, b.square_sum, cross, a.lowest, a.highest, b.lowest, b.highest};
 }
 
 }  // namespace scrm::HWY_NAMESPACE

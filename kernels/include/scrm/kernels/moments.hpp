@@ -95,11 +95,12 @@ struct SquareWeightedMoments {
   }
 };
 
-/// Two quantities together: means, centred square sums and the centred product sum.
+/// Two quantities together: means, centred square sums, the centred product sum, and ranges.
 struct PairMoments {
   double count = 0;
   double mean_a = 0, mean_b = 0;
   double aa = 0, bb = 0, ab = 0;
+  double lowest_a = 0, highest_a = 0, lowest_b = 0, highest_b = 0;
 
   void merge(const PairMoments& other) noexcept {
     if (other.count == 0) return;
@@ -116,6 +117,10 @@ struct PairMoments {
     ab += other.ab + da * db * (count * share);
     mean_a += da * share;
     mean_b += db * share;
+    lowest_a = std::min(lowest_a, other.lowest_a);
+    highest_a = std::max(highest_a, other.highest_a);
+    lowest_b = std::min(lowest_b, other.lowest_b);
+    highest_b = std::max(highest_b, other.highest_b);
     count = total;
   }
 };
