@@ -1,0 +1,78 @@
+#include "scrm/engine/quantiles.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace scrm {
+namespace {
+
+/// Bisects an increasing function on [0, high] until the interval is as narrow as doubles allow.
+template <class Function>
+double solve_increasing(Function function, double target, double high) {
+  while (function(high) < target && std::isfinite(high)) high *= 2;
+  double low = 0;
+  for (int step = 0; step < 200; ++step) {
+    const double middle = low + (high - low) / 2;
+    if (middle == low || middle == high) break;
+    (function(middle) < target ? low : high) = middle;
+  }
+  return low + (high - low) / 2;
+}
+
+/// Continued fraction of the incomplete beta function, evaluated by the modified Lentz method.
+double beta_fraction(double a, double b, double x) {
+  constexpr double kTiny = 1e-300;
+  double c = 1;
+  double d = 1 - (a + b) * x / (a + 1);
+  d = 1 / (std::abs(d) < kTiny ? kTiny : d);
+  double result = d;
+  for (int m = 1; m < 100000; ++m) {
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    double factor = 1;
+    for (const double coefficient : {even, odd}) {
+      d = 1 + coefficient * d;
+      c = 1 + coefficient / c;
+      d = 1 / (std::abs(d) < kTiny ? kTiny : d);
+      if (std::abs(c) < kTiny) c = kTiny;
+      factor *= c * d;
+    }
+    result *= factor;
+    if (std::abs(factor - 1) < std::numeric_limits<double>::epsilon()) break;
+  }
+  return result;
+}
+
+/// P(|T| ≤ t) = 1 − I_{ν/(ν+t²)}(ν/2, 1/2).
+double central_probability(double t, double degrees) {
+  const double a = degrees / 2, b = 0.5;
+  const double x = degrees / (degrees + t * t);
+  const double rest = t * t / (degrees + t * t);  // 1 − x without cancellation
+  if (rest == 0) return 0;
+  const double front =
+      std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log(rest));
+  if (x < (a + 1) / (a + b + 2)) return 1 - front * beta_fraction(a, b, x) / a;
+  return front * beta_fraction(b, a, rest) / b;
+}
+
+}  // namespace
+
+double normal_quantile(double p) {
+  if (p < 0.5) return -normal_quantile(1 - p);
+  // The upper tail 1 − Φ(z) = erfc(z/√2)/2 keeps its digits where Φ itself is close to one.
+  const double tail = 1 - p;
+  return solve_increasing([](double z) { return -0.5 * std::erfc(z / std::sqrt(2.0)); }, -tail, 8.0);
+}
+
+double student_quantile(double p, double degrees) {
+  if (p < 0.5) return -student_quantile(1 - p, degrees);
+  constexpr double kNearlyNormal = 1e6;
+  if (degrees > kNearlyNormal) {
+    // First terms of the expansion in 1/ν: what is left out is below 1e-12 here.
+    const double z = normal_quantile(p);
+    return z + z * (z * z + 1) / (4 * degrees);
+  }
+  return solve_increasing([degrees](double t) { return central_probability(t, degrees); }, 2 * p - 1, 8.0);
+}
+
+}  // namespace scrm
