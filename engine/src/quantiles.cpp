@@ -1,6 +1,7 @@
 #include "scrm/engine/quantiles.hpp"
 
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 
 namespace scrm {
