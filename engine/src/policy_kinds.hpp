@@ -8,8 +8,8 @@
 
 namespace scrm {
 
-/// Scratch slots: scores of the policy being scored, a panel of contexts as doubles, label probabilities.
-enum ScratchSlot { kScoresSlot, kPanelSlot, kLabelsSlot, kScratchSlots };
+/// Scratch slots of policies, after the caller's: scores, and a panel of contexts as doubles.
+enum ScratchSlot { kScoresSlot = PolicyScratch::kCallerSlot + 1, kPanelSlot, kScratchSlots };
 
 std::unique_ptr<TargetPolicy> make_normal_policy(const Policy& policy);
 std::unique_ptr<TargetPolicy> make_softmax_policy(const Policy& policy, const Schema& schema);

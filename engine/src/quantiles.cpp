@@ -67,11 +67,16 @@ double normal_quantile(double p) {
 
 double student_quantile(double p, double degrees) {
   if (p < 0.5) return -student_quantile(1 - p, degrees);
-  constexpr double kNearlyNormal = 1e6;
+  constexpr double kNearlyNormal = 2000;
   if (degrees > kNearlyNormal) {
-    // First terms of the expansion in 1/ν: what is left out is below 1e-12 here.
+    // The expansion around the normal quantile in powers of 1/ν: what is left out is below 1e-13 here, while the
+    // logarithms of gamma functions below would lose more than that to cancellation.
     const double z = normal_quantile(p);
-    return z + z * (z * z + 1) / (4 * degrees);
+    const double z2 = z * z;
+    const double first = z * (z2 + 1) / 4;
+    const double second = z * (5 * z2 * z2 + 16 * z2 + 3) / 96;
+    const double third = z * (3 * z2 * z2 * z2 + 19 * z2 * z2 + 17 * z2 - 15) / 384;
+    return z + (first + (second + third / degrees) / degrees) / degrees;
   }
   return solve_increasing([degrees](double t) { return central_probability(t, degrees); }, 2 * p - 1, 8.0);
 }

@@ -20,6 +20,9 @@ class PolicyScratch {
   PolicyScratch(PolicyScratch&&) noexcept;
   PolicyScratch& operator=(PolicyScratch&&) noexcept;
 
+  /// The slot that policies leave to their callers.
+  static constexpr int kCallerSlot = 0;
+
   /// `count` columns of kBlockRows doubles, aligned; slots keep apart what is alive at the same time.
   double* columns(int slot, std::int64_t count);
 
