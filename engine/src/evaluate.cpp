@@ -8,6 +8,7 @@
 #include "bootstrap.hpp"
 #include "estimator.hpp"
 #include "intervals.hpp"
+#include "scratch_pool.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/kernels/weights.hpp"
 #include "warnings.hpp"
@@ -27,7 +28,6 @@ class EvaluationKernel final : public PassKernel {
  public:
   struct Sums final : Partial {
     EvaluationSums sums;
-    PolicyScratch scratch;
   };
 
   EvaluationKernel(const std::vector<NamedPolicy>& policies, const WeightRules& rules, bool additive,
@@ -42,18 +42,19 @@ class EvaluationKernel final : public PassKernel {
   }
 
   void compute(const Block& block, Partial& out) const override {
-    auto& [sums, scratch] = static_cast<Sums&>(out);
+    EvaluationSums& sums = static_cast<Sums&>(out).sums;
+    ScratchPool::Loan scratch(scratch_);
     alignas(kColumnAlignment) double weights[kBlockRows];
     alignas(kColumnAlignment) double excess[kBlockRows];
     sums.loss = loss_moments(block);
     if (bootstrap_ != nullptr) bootstrap_->add_block_losses(block);
     for (std::size_t p = 0; p < policies_.size(); ++p) {
       const TargetPolicy& policy = *policies_[p].policy;
-      policy.weights(block, scratch, weights);
+      policy.weights(block, *scratch, weights);
       const bool additive = additive_ && policy.has_label_probability();
       if (additive) {
-        double* labels = scratch.columns(PolicyScratch::kCallerSlot, block.num_actions);
-        policy.label_probability(block, scratch, labels);
+        double* labels = (*scratch).columns(PolicyScratch::kCallerSlot, block.num_actions);
+        policy.label_probability(block, *scratch, labels);
         label_weight_excess(block, labels, rules_.alpha, excess);
         sums.additive[p] = additive_moments(block, excess);
       }
@@ -77,6 +78,7 @@ class EvaluationKernel final : public PassKernel {
   WeightRules rules_;
   bool additive_;
   Bootstrap* bootstrap_;
+  mutable ScratchPool scratch_;
 };
 
 /// The sums over all rows: the top rows join the others, clipped to M where M is automatic.
