@@ -105,7 +105,8 @@ void sparse_row_scores(const Block& block, FeatureMap map, const double* theta, 
     if (map == FeatureMap::quadratic) {
       for (std::int64_t e = x.indptr[i]; e < x.indptr[i + 1]; ++e) {
         for (std::int64_t f = e; f < x.indptr[i + 1]; ++f) {
-          const auto [j, k] = std::minmax<std::int64_t>(x.indices[e], x.indices[f]);
+          const std::int64_t j = std::min(x.indices[e], x.indices[f]);
+          const std::int64_t k = std::max(x.indices[e], x.indices[f]);
           // A repeated index stands for the sum of its values, so both mixed products count.
           const double times = e != f && j == k ? 2.0 : 1.0;
           sum += times * products[product_index(j, k, block.features)] * x.values[e] * x.values[f];
