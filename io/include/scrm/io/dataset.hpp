@@ -69,6 +69,10 @@ class Dataset {
   /// Bytes that fetched and decoded chunks of `rows` rows hold at most, for the memory budget.
   std::size_t fetch_bytes(std::int64_t rows) const noexcept;
 
+  /// Rows of the tallest compressed chunk, 0 when no chunk needs decoding. A chunk is decoded whole by the first thread
+  /// that needs a row of it, so fetches should span a few chunks for several threads to find work in one.
+  std::int64_t chunk_rows() const noexcept;
+
  private:
   struct Impl;
   explicit Dataset(std::unique_ptr<Impl> impl);
