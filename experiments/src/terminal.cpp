@@ -160,7 +160,7 @@ std::string human_number(double value) {
   const double size = std::abs(value);
   if (size == 0) return "0";
   if (size >= 1e7 || size < 1e-4) return fmt::format("{:.3e}", value);
-  if (value == std::round(value)) return with_commas(std::llround(value));
+  if (value == std::round(value) || size >= 1e5) return with_commas(std::llround(value));
   if (size >= 1000) {
     const std::int64_t tenths = std::llround(value * 10);
     return fmt::format("{}.{}", with_commas(tenths / 10), std::abs(tenths % 10));

@@ -50,6 +50,8 @@ TEST_CASE("human_number: four to six significant digits, whatever the size") {
   CHECK(human_number(12.3456789) == "12.346");
   CHECK(human_number(123.456789) == "123.46");
   CHECK(human_number(1234.56789) == "1,234.6");
+  CHECK(human_number(-1999.96) == "-2,000.0");
+  CHECK(human_number(1267236.1) == "1,267,236");
   CHECK(human_number(12345) == "12,345");
   CHECK(human_number(0.000123456) == "0.0001235");
   CHECK(human_number(0.00000123456) == "1.235e-06");
