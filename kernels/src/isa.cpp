@@ -34,17 +34,21 @@ bool same_name(std::string_view a, std::string_view b) noexcept {
   return true;
 }
 
+// Kept from before anything is forced: Highway's own list then shrinks to the forced set.
+const std::vector<std::int64_t>& runnable_targets() {
+  static const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+  return targets;
+}
+
 bool select_isa(std::string_view name) noexcept {
-  hwy::SetSupportedTargetsForTest(0);
-  bool found = name.empty();
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    if (!found && same_name(name, hwy::TargetName(target))) {
-      hwy::SetSupportedTargetsForTest(target);
-      found = true;
-    }
+  std::int64_t wanted = 0;  // Highway's word for all of them
+  for (const std::int64_t target : runnable_targets()) {
+    if (wanted == 0 && same_name(name, hwy::TargetName(target))) wanted = target;
   }
+  if (wanted == 0 && !name.empty()) return false;
+  hwy::SetSupportedTargetsForTest(wanted);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  return found;
+  return true;
 }
 
 }  // namespace
@@ -52,7 +56,12 @@ bool select_isa(std::string_view name) noexcept {
 bool environment_isa_is_valid() noexcept {
   static const bool valid = [] {
     const char* wanted = std::getenv("SCRM_ISA");
-    return select_isa(wanted == nullptr ? "" : wanted);
+    if (wanted != nullptr && !select_isa(wanted)) {
+      select_isa("");
+      return false;
+    }
+    if (wanted == nullptr) select_isa("");
+    return true;
   }();
   return valid;
 }
@@ -69,7 +78,7 @@ const char* active_isa() noexcept {
 
 std::vector<const char*> available_isas() {
   std::vector<const char*> names;
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) names.push_back(hwy::TargetName(target));
+  for (const std::int64_t target : runnable_targets()) names.push_back(hwy::TargetName(target));
   return names;
 }
 
