@@ -32,6 +32,8 @@ constexpr int kWrongUsage = 2;
 
 void register_commands(CLI::App& program) {
   add_simulate_command(program);
+  add_import_command(program);
+  add_inspect_command(program);
 }
 
 /// What `scrm` alone says: enough to take the first step.

@@ -45,7 +45,7 @@ TEST_CASE("human_seconds: seconds, minutes and hours, carried at the border") {
 TEST_CASE("human_number: four to six significant digits, whatever the size") {
   CHECK(human_number(0) == "0");
   CHECK(human_number(-0.0) == "0");
-  CHECK(human_number(0.5) == "0.5");
+  CHECK(human_number(0.5) == "0.5000");
   CHECK(human_number(-3.41412345) == "-3.4141");
   CHECK(human_number(12.3456789) == "12.346");
   CHECK(human_number(123.456789) == "123.46");
