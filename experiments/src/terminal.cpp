@@ -165,7 +165,11 @@ std::string human_number(double value) {
     const std::int64_t tenths = std::llround(value * 10);
     return fmt::format("{}.{}", with_commas(tenths / 10), std::abs(tenths % 10));
   }
-  return size >= 1 ? fmt::format("{:.{}f}", value, size >= 100 ? 2 : size >= 10 ? 3 : 4) : fmt::format("{:#.4g}", value);
+  return size >= 1 ? fmt::format("{:.{}f}", value,
+                                 size >= 100  ? 2
+                                 : size >= 10 ? 3
+                                              : 4)
+                   : fmt::format("{:#.4g}", value);
 }
 
 Table::Table(std::vector<std::string> header, std::vector<Align> align)
