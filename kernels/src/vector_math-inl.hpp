@@ -18,18 +18,47 @@ namespace hn = hwy::HWY_NAMESPACE;
 using F64 = hn::ScalableTag<double>;
 using V64 = hn::Vec<F64>;
 
-// Highway's Exp is not defined above 706; arguments up there are rare enough for the scalar library.
+// exp_ordinary is for arguments up to this size; results beyond are near the ends of the doubles, and rare.
 constexpr double kVectorExpLimit = 700.0;
 
+// exp(x) for |x| ≤ 700, within an ulp: e^x = 2^n e^r with n an integer and |r| ≤ ln 2 / 2. Its results are ordinary
+// doubles, so that 2^n is one addition to the exponent bits; that, and no care for the ends of the range, makes it
+// faster than a general exponential, and half of a pass over many policies is spent here.
+HWY_INLINE V64 exp_ordinary(F64 d, V64 x) {
+  const hn::RebindToSigned<F64> di;
+  // Adding 1.5·2^52 leaves the nearest integer in the low bits of the sum.
+  const V64 magic = hn::Set(d, 6755399441055744.0);
+  const V64 shifted = hn::MulAdd(x, hn::Set(d, 1.4426950408889634074), magic);
+  const V64 n = hn::Sub(shifted, magic);
+  // ln 2 in two parts, the first short enough that n times it is exact even without fused operations.
+  V64 r = hn::NegMulAdd(n, hn::Set(d, 0x1.62e42fee00000p-1), x);
+  r = hn::NegMulAdd(n, hn::Set(d, 0x1.a39ef35793c76p-33), r);
+  // e^r = 1 + r + r² q(r); q interpolates at ten Chebyshev nodes, 0.15 ulp off at most. Pairs of terms are combined
+  // side by side, since a chain of ten operations would wait for each of them.
+  const V64 r2 = hn::Mul(r, r);
+  const V64 r4 = hn::Mul(r2, r2);
+  const V64 q0 = hn::MulAdd(r, hn::Set(d, 0x1.5555555555556p-3), hn::Set(d, 0x1.0000000000001p-1));
+  const V64 q2 = hn::MulAdd(r, hn::Set(d, 0x1.11111111109b3p-7), hn::Set(d, 0x1.5555555553d63p-5));
+  const V64 q4 = hn::MulAdd(r, hn::Set(d, 0x1.a01a01a7c41d5p-13), hn::Set(d, 0x1.6c16c1788bd90p-10));
+  const V64 q6 = hn::MulAdd(r, hn::Set(d, 0x1.71de0dae63bb3p-19), hn::Set(d, 0x1.a019b90d2ae7ap-16));
+  const V64 q8 = hn::MulAdd(r, hn::Set(d, 0x1.af38a9b0ec855p-26), hn::Set(d, 0x1.289185613a3d6p-22));
+  const V64 low = hn::MulAdd(q2, r2, q0);
+  const V64 high = hn::MulAdd(q8, r4, hn::MulAdd(q6, r2, q4));
+  const V64 q = hn::MulAdd(high, r4, low);
+  const V64 power = hn::Add(hn::Set(d, 1.0), hn::MulAdd(q, r2, r));
+  return hn::BitCast(d, hn::Add(hn::BitCast(di, power), hn::ShiftLeft<52>(hn::BitCast(di, shifted))));
+}
+
 HWY_INLINE V64 exp_any(F64 d, V64 x) {
-  const auto high = hn::Gt(x, hn::Set(d, kVectorExpLimit));
-  if (HWY_LIKELY(hn::AllFalse(d, high))) return hn::Exp(d, x);
+  const auto extreme = hn::Gt(hn::Abs(x), hn::Set(d, kVectorExpLimit));
+  if (HWY_LIKELY(hn::AllFalse(d, extreme))) return exp_ordinary(d, x);
+  // Only the extreme lanes go another way: what an element gets must not depend on its neighbours.
   HWY_ALIGN double lanes[HWY_MAX_BYTES / sizeof(double)];
   HWY_ALIGN double results[HWY_MAX_BYTES / sizeof(double)];
   hn::Store(x, d, lanes);
-  hn::Store(hn::Exp(d, hn::IfThenZeroElse(high, x)), d, results);
+  hn::Store(exp_ordinary(d, hn::IfThenZeroElse(extreme, x)), d, results);
   for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
-    if (lanes[i] > kVectorExpLimit) results[i] = std::exp(lanes[i]);
+    if (std::abs(lanes[i]) > kVectorExpLimit) results[i] = std::exp(lanes[i]);
   }
   return hn::Load(d, results);
 }

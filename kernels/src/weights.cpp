@@ -25,13 +25,13 @@ void from_log_and_propensity_impl(const double* log_density, const double* prope
     const V64 x = hn::Load(d, log_density + i);
     const auto extreme = hn::Gt(hn::Abs(x), limit);
     if (HWY_LIKELY(hn::AllFalse(d, extreme))) {
-      hn::Store(hn::Div(hn::Exp(d, x), hn::Load(d, propensity + i)), d, out + i);
+      hn::Store(hn::Div(exp_ordinary(d, x), hn::Load(d, propensity + i)), d, out + i);
       continue;
     }
     // Only the extreme rows go another way: what a row gets must not depend on its neighbours.
     HWY_ALIGN double logs[HWY_MAX_BYTES / sizeof(double)];
     hn::Store(x, d, logs);
-    hn::Store(hn::Div(hn::Exp(d, hn::IfThenZeroElse(extreme, x)), hn::Load(d, propensity + i)), d, out + i);
+    hn::Store(hn::Div(exp_ordinary(d, hn::IfThenZeroElse(extreme, x)), hn::Load(d, propensity + i)), d, out + i);
     for (int j = 0; j < lanes; ++j) {
       if (std::abs(logs[j]) > kVectorExpLimit) out[i + j] = std::exp(logs[j] - std::log(propensity[i + j]));
     }
