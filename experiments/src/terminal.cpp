@@ -82,10 +82,11 @@ class Bar {
     const double share = std::clamp(done / total, 0.0, 1.0);
     const double rate = seconds > 0 ? done / seconds : 0;
     std::string right = fmt::format(" {:3.0f} %", 100 * share);
-    if (rate > 0) {
+    const int columns = terminal_columns() - static_cast<int>(shown_width(label_)) - 2;
+    if (rate > 0 && columns > 40) {  // a line that wraps cannot be redrawn in place
       right += fmt::format("  {} {}/s  {} left", short_count(rate), unit_, human_seconds((total - done) / rate));
     }
-    const int room = terminal_columns() - static_cast<int>(shown_width(label_) + right.size()) - 2;
+    const int room = columns - static_cast<int>(right.size());
     const int width = std::min(room, 40);
     std::string bar;
     if (width >= 10) {
