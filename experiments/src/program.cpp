@@ -34,6 +34,7 @@ void register_commands(CLI::App& program) {
   add_simulate_command(program);
   add_import_command(program);
   add_inspect_command(program);
+  add_evaluate_command(program);
 }
 
 /// What `scrm` alone says: enough to take the first step.

@@ -1,0 +1,23 @@
+/// How an evaluation is shown: as tables for people and as JSON for programs.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "scrm/engine/evaluate.hpp"
+
+namespace scrm {
+
+struct EvaluationContext {
+  double seconds = 0;
+  int threads = 1;
+};
+
+/// The contract of `evaluate --json`.
+nlohmann::ordered_json evaluation_json(const EvaluationReport& report, const EvaluationContext& context);
+
+/// Two tables, estimates and diagnostics, with the warnings below.
+std::string evaluation_text(const EvaluationReport& report, const EvaluateOptions& options,
+                            const EvaluationContext& context);
+
+}  // namespace scrm
