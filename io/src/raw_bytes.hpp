@@ -35,7 +35,7 @@ class OwnedBytes final : public RawBytes {
   std::unique_ptr<std::byte[]> bytes_;
 };
 
-/// Part of a file mapped into memory; pages are filled as they are asked for, on the thread that asks.
+/// Part of a file mapped into memory; pages are filled as they are touched, on the thread that touches them.
 class MappedBytes final : public RawBytes {
  public:
   /// Null when the system cannot map it. The file may be closed afterwards.
