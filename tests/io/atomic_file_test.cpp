@@ -1,0 +1,164 @@
+// labels: fast io
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "scrm/io/atomic_file.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "scrm/io/error.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder of its own for each test.
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("scrm_atomic_" + std::to_string(::getpid()));
+  Folder() { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+  std::string operator/(const std::string& name) const { return (path / name).string(); }
+  int entries() const {
+    return static_cast<int>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
+  }
+};
+
+/// Files cannot grow beyond this many bytes while it lives: what a full disk looks like to a writer.
+struct SmallFiles {
+  rlimit before{};
+  explicit SmallFiles(rlim_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit limit{bytes, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~SmallFiles() { setrlimit(RLIMIT_FSIZE, &before); }
+};
+
+std::string content(const std::string& path) {
+  std::ifstream file(path);
+  std::string text;
+  std::getline(file, text, '\0');
+  return text;
+}
+
+/// The message of the Error that writing there throws.
+std::string complaint(const std::string& path) {
+  try {
+    scrm::write_text_file(path, "text");
+  } catch (const scrm::Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("an atomic file: appears under its name with commit and not before") {
+  const Folder folder;
+  scrm::AtomicFile file(folder / "out.txt");
+  std::ofstream(file.temporary_path()) << "hello";
+  CHECK_FALSE(fs::exists(folder / "out.txt"));
+  CHECK(fs::path(file.temporary_path()).parent_path() == folder.path);
+  CHECK(fs::path(file.temporary_path()).filename().string().front() == '.');
+  file.commit();
+  CHECK(content(folder / "out.txt") == "hello");
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("an atomic file: without commit nothing is left") {
+  const Folder folder;
+  { const scrm::AtomicFile file(folder / "out.txt"); }
+  CHECK(folder.entries() == 0);
+}
+
+TEST_CASE("an atomic file: an old file stays whole until the new one takes its place") {
+  const Folder folder;
+  scrm::write_text_file(folder / "out.txt", "old");
+  {
+    const scrm::AtomicFile abandoned(folder / "out.txt");
+    std::ofstream(abandoned.temporary_path()) << "half";
+  }
+  CHECK(content(folder / "out.txt") == "old");
+  scrm::write_text_file(folder / "out.txt", "new");
+  CHECK(content(folder / "out.txt") == "new");
+}
+
+TEST_CASE("an atomic file: two writers of one name do not meet") {
+  const Folder folder;
+  scrm::AtomicFile one(folder / "out.txt");
+  scrm::AtomicFile two(folder / "out.txt");
+  CHECK(one.temporary_path() != two.temporary_path());
+}
+
+TEST_CASE("an atomic file: a symbolic link is written through") {
+  const Folder folder;
+  scrm::write_text_file(folder / "real.txt", "old");
+  fs::create_symlink("real.txt", folder / "link.txt");
+  scrm::write_text_file(folder / "link.txt", "new");
+  CHECK(fs::is_symlink(folder / "link.txt"));
+  CHECK(content(folder / "real.txt") == "new");
+}
+
+TEST_CASE("an atomic file: a name as long as the file system allows is no obstacle") {
+  const Folder folder;
+  const std::string name(255, 'x');
+  scrm::write_text_file(folder / name, "text");
+  CHECK(content(folder / name) == "text");
+}
+
+TEST_CASE("an atomic file: text may be empty or hold any byte") {
+  const Folder folder;
+  scrm::write_text_file(folder / "empty", "");
+  CHECK(fs::file_size(folder / "empty") == 0);
+  scrm::write_text_file(folder / "bytes", std::string("a\0b", 3));
+  CHECK(fs::file_size(folder / "bytes") == 3);
+}
+
+TEST_CASE("an atomic file: a place that cannot be written is named") {
+  const Folder folder;
+  const std::string missing = folder / "none/out.txt";
+  CHECK(complaint(missing).rfind(missing + ": ", 0) == 0);
+  CHECK(holds(complaint(missing), "does not exist"));
+  CHECK(holds(complaint(missing), "nothing appeared under this name"));
+  CHECK(holds(complaint(folder.path.string()), "is a folder"));
+  CHECK(holds(complaint(folder.path.string() + "/"), "folder"));
+  CHECK(holds(complaint("/dev/null"), "is not a regular file"));
+  CHECK(holds(complaint(""), "empty"));
+  // The superuser may write everywhere.
+  if (::geteuid() != 0) {
+    ::chmod(folder.path.c_str(), 0500);
+    CHECK(holds(complaint(folder / "out.txt"), "Permission denied"));
+    ::chmod(folder.path.c_str(), 0700);
+  }
+}
+
+TEST_CASE("an atomic file: a disk that is full leaves the old file and no remains") {
+  const Folder folder;
+  scrm::write_text_file(folder / "out.txt", "old");
+  std::string message;
+  {
+    const SmallFiles limit(4096);
+    try {
+      scrm::write_text_file(folder / "out.txt", std::string(10000, 'x'));
+    } catch (const scrm::Error& error) {
+      message = error.what();
+      CHECK(error.kind() == scrm::ErrorKind::file);
+    }
+  }
+  CHECK(holds(message, folder / "out.txt"));
+  CHECK(holds(message, "nothing appeared under this name"));
+  CHECK(content(folder / "out.txt") == "old");
+  CHECK(folder.entries() == 1);
+}
