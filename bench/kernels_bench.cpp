@@ -122,13 +122,13 @@ void policy_weights(benchmark::State& state) {
   count_rows(state);
 }
 
-// Argument: whether a clip M is given.
+// Arguments: whether a clip M is given, and whether ranges are wanted.
 void weight_sums(benchmark::State& state) {
   const Block block = one_block();
   PolicyScratch scratch;
   Column weights, used;
   make_target_policy(target_policy(), schema(), "target")->weights(block, scratch, weights.data());
-  const WeightRules rules{1e-7, state.range(0) != 0 ? 2.0 : 0.0};
+  const WeightRules rules{1e-7, state.range(0) != 0 ? 2.0 : 0.0, state.range(1) != 0};
   WeightSums sums;
   for (auto _ : state) {
     used = weights;
@@ -148,7 +148,7 @@ BENCHMARK(scores);
 BENCHMARK(gaussian_density);
 BENCHMARK(weights_of_logs);
 BENCHMARK(policy_weights);
-BENCHMARK(weight_sums)->Arg(0)->Arg(1);
+BENCHMARK(weight_sums)->Args({0, 0})->Args({0, 1})->Args({1, 0})->Args({1, 1});
 
 }  // namespace
 }  // namespace scrm::bench

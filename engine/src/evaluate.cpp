@@ -257,6 +257,7 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   if (source.rows() == 0) throw Error(ErrorKind::data, "the data has no rows: there is nothing to evaluate");
 
   WeightRules rules{options.alpha.value_or(1.0 / static_cast<double>(source.rows())), options.clip.value_or(0.0)};
+  rules.ranges = options.interval == IntervalKind::bernstein;
   PassOutcome outcome = run(source, policies, options, rules, additive, pass);
   if (!options.skip_bad_rows) require_clean(outcome.audit);
   const std::int64_t skipped = outcome.audit.bad_rows();

@@ -5,7 +5,10 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "shifts.hpp"
+#include <cstdint>
+
+#include "counted_rows.hpp"
+#include "near_mean.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {
@@ -15,19 +18,27 @@ using F64 = hn::ScalableTag<double>;
 using V64 = hn::Vec<F64>;
 
 /// Vector form of Moments, shifted by a value near the mean so that one sweep is as good as two.
+template <bool kRanges>
 struct ShiftedSums {
-  explicit HWY_INLINE ShiftedSums(F64 d, double centre)
-      : shift(hn::Set(d, centre)), sum(hn::Zero(d)), squares(hn::Zero(d)), lowest(shift), highest(shift) {}
+  explicit HWY_INLINE ShiftedSums(F64 d, V64 centre)
+      : shift(centre), sum(hn::Zero(d)), squares(hn::Zero(d)), lowest(centre), highest(centre) {}
 
-  HWY_INLINE void add(V64 value) {
-    const V64 delta = hn::Sub(value, shift);
+  /// `kept(value, neutral)` is the neutral value in lanes that do not count.
+  template <class Kept>
+  HWY_INLINE void add(V64 value, Kept kept) {
+    const F64 d;
+    const V64 delta = kept(hn::Sub(value, shift), hn::Zero(d));
     sum = hn::Add(sum, delta);
     squares = hn::MulAdd(delta, delta, squares);
-    lowest = hn::Min(lowest, value);
-    highest = hn::Max(highest, value);
+    if constexpr (kRanges) {
+      const V64 inside = kept(value, shift);
+      lowest = hn::Min(lowest, inside);
+      highest = hn::Max(highest, inside);
+    }
   }
 
-  HWY_INLINE Moments moments(F64 d, double count) const {
+  HWY_INLINE Moments moments(double count) const {
+    const F64 d;
     const double total = hn::GetLane(hn::SumOfLanes(d, sum));
     const double squared = hn::GetLane(hn::SumOfLanes(d, squares));
     Moments out;
@@ -35,111 +46,143 @@ struct ShiftedSums {
     out.mean = hn::GetLane(shift) + total / count;
     out.square_sum = squared - total * (total / count);
     if (out.square_sum < 0) out.square_sum = 0;  // by rounding alone
-    out.lowest = hn::GetLane(hn::MinOfLanes(d, lowest));
-    out.highest = hn::GetLane(hn::MaxOfLanes(d, highest));
+    if constexpr (kRanges) {
+      out.lowest = hn::GetLane(hn::MinOfLanes(d, lowest));
+      out.highest = hn::GetLane(hn::MaxOfLanes(d, highest));
+    }
     return out;
   }
 
   V64 shift, sum, squares, lowest, highest;
 };
 
-/// One loop, one load of w and of y a row, every sum at once. Ten independent accumulators hide the latency of
-/// addition.
+struct KeepAll {
+  HWY_INLINE V64 operator()(V64 value, V64) const { return value; }
+};
+
+/// What one row adds to the means.
+struct Terms {
+  V64 weight, loss, ips, clipped, ix;
+};
+
 template <bool kClip>
-HWY_INLINE void fused_sums(const double* w, const double* y, int n, const WeightRules& rules, const Shifts& shifts,
-                           WeightSums& out) {
+HWY_INLINE Terms terms(V64 w, V64 y, const WeightRules& rules) {
+  const F64 d;
+  Terms out{w, y, hn::Mul(w, y), hn::Zero(d), hn::Zero(d)};
+  if constexpr (kClip) out.clipped = hn::Mul(hn::Min(w, hn::Set(d, rules.clip)), y);
+  out.ix = hn::Div(out.ips, hn::MulAdd(hn::Set(d, rules.alpha), w, hn::Set(d, 1.0)));
+  return out;
+}
+
+/// Terms near their means: first + mean of (term − first) over the rows of `w` that count, a few whole vectors. Exact
+/// when all are equal, so that constants have no variance.
+template <bool kClip>
+HWY_INLINE Terms near_means(const double* w, const double* y, int rows, const WeightRules& rules) {
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  ShiftedSums weight(d, shifts.weight), ips(d, shifts.ips), clipped(d, shifts.clipped), ix(d, shifts.ix);
-  const V64 one = hn::Set(d, 1.0), alpha = hn::Set(d, rules.alpha), clip = hn::Set(d, rules.clip);
-  const V64 loss_shift = hn::Set(d, shifts.loss);
-  V64 square_weight = hn::Zero(d), square_first = hn::Zero(d), square_second = hn::Zero(d);
-  // `mask` keeps the padding of the last vector out: masked lanes count as values that change nothing.
-  const auto step = [&](V64 vw, V64 vy, auto masked) HWY_ATTR {
-    const V64 wy = hn::Mul(vw, vy);
-    const V64 ixy = hn::Div(wy, hn::MulAdd(alpha, vw, one));
-    const V64 ww = hn::Mul(vw, vw);
-    const V64 dy = hn::Sub(vy, loss_shift);
-    const V64 wwdy = hn::Mul(ww, dy);
-    weight.add(masked(vw, weight.shift));
-    ips.add(masked(wy, ips.shift));
-    if constexpr (kClip) clipped.add(masked(hn::Mul(hn::Min(vw, clip), vy), clipped.shift));
-    ix.add(masked(ixy, ix.shift));
-    square_weight = hn::Add(square_weight, masked(ww, hn::Zero(d)));
-    square_first = hn::Add(square_first, masked(wwdy, hn::Zero(d)));
-    square_second = hn::Add(square_second, masked(hn::Mul(wwdy, dy), hn::Zero(d)));
+  int start = 0;
+  while (start + 1 < rows && w[start] < 0) ++start;
+  const Terms first = terms<kClip>(hn::Set(d, w[start]), hn::Set(d, y[start]), rules);
+  const V64 zero = hn::Zero(d);
+  Terms sum{zero, zero, zero, zero, zero};
+  for (int i = 0; i < rows; i += lanes) {
+    const V64 vw = hn::Load(d, w + i);
+    const auto out = hn::Lt(vw, zero);
+    const Terms t = terms<kClip>(vw, hn::Load(d, y + i), rules);
+    const auto add = [&out](V64& total, V64 value, V64 origin)
+                         HWY_ATTR { total = hn::Add(total, hn::IfThenZeroElse(out, hn::Sub(value, origin))); };
+    add(sum.weight, t.weight, first.weight);
+    add(sum.loss, t.loss, first.loss);
+    add(sum.ips, t.ips, first.ips);
+    if constexpr (kClip) add(sum.clipped, t.clipped, first.clipped);
+    add(sum.ix, t.ix, first.ix);
+  }
+  const V64 share = hn::Set(d, 1.0 / rows);
+  const auto mean = [&](V64 origin, V64 total) HWY_ATTR { return hn::MulAdd(hn::SumOfLanes(d, total), share, origin); };
+  return {mean(first.weight, sum.weight), mean(first.loss, sum.loss), mean(first.ips, sum.ips),
+          mean(first.clipped, sum.clipped), mean(first.ix, sum.ix)};
+}
+
+/// One loop, one load of w and of y a row, every sum at once. Eight independent accumulators hide the latency of
+/// addition. Rows with negative weights do not count; they are in the chunks of `marked`, so that the others need no
+/// masks.
+template <bool kClip, bool kRanges>
+HWY_INLINE void fused_sums(const CountedRows& rows, const WeightRules& rules, WeightSums& out) {
+  const F64 d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const int sample = rows.padded < kShiftSample ? rows.padded : kShiftSample;
+  const Terms shift = near_means<kClip>(rows.w, rows.y, sample, rules);
+  ShiftedSums<kRanges> weight(d, shift.weight), ips(d, shift.ips), clipped(d, shift.clipped), ix(d, shift.ix);
+  V64 square_first = hn::Zero(d), square_second = hn::Zero(d);
+  const auto step = [&](V64 vw, V64 vy, auto kept) HWY_ATTR {
+    const Terms t = terms<kClip>(vw, vy, rules);
+    weight.add(t.weight, kept);
+    ips.add(t.ips, kept);
+    if constexpr (kClip) clipped.add(t.clipped, kept);
+    ix.add(t.ix, kept);
+    const V64 wdy = kept(hn::Mul(vw, hn::Sub(vy, shift.loss)), hn::Zero(d));
+    square_first = hn::MulAdd(vw, wdy, square_first);
+    square_second = hn::MulAdd(wdy, wdy, square_second);
   };
-  int i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    step(hn::Load(d, w + i), hn::Load(d, y + i), [](V64 value, V64) HWY_ATTR { return value; });
+  for (int chunk = 0; chunk * kChunkRows < rows.padded; ++chunk) {
+    const int first = chunk * kChunkRows;
+    if (HWY_LIKELY((rows.marked >> chunk & 1) == 0)) {
+      for (int i = first; i < first + kChunkRows; i += lanes) {
+        step(hn::Load(d, rows.w + i), hn::Load(d, rows.y + i), KeepAll());
+      }
+    } else {
+      for (int i = first; i < first + kChunkRows; i += lanes) {
+        const V64 vw = hn::Load(d, rows.w + i);
+        const auto left_out = hn::Lt(vw, hn::Zero(d));
+        step(vw, hn::Load(d, rows.y + i),
+             [&left_out](V64 value, V64 neutral) HWY_ATTR { return hn::IfThenElse(left_out, neutral, value); });
+      }
+    }
   }
-  if (i < n) {
-    const auto mask = hn::FirstN(d, static_cast<std::size_t>(n - i));
-    step(hn::Load(d, w + i), hn::Load(d, y + i),
-         [&mask](V64 value, V64 neutral) HWY_ATTR { return hn::IfThenElse(mask, value, neutral); });
-  }
-  const double count = n;
-  out.weight = weight.moments(d, count);
-  out.ips = ips.moments(d, count);
-  if constexpr (kClip) out.clipped = clipped.moments(d, count);
-  out.ix = ix.moments(d, count);
-  const double total = hn::GetLane(hn::SumOfLanes(d, square_weight));
+  const double count = rows.count;
+  out.weight = weight.moments(count);
+  out.ips = ips.moments(count);
+  if constexpr (kClip) out.clipped = clipped.moments(count);
+  out.ix = ix.moments(count);
+  // Σw² from the centred moments: nothing is subtracted, so no digit is lost.
+  const double total = out.weight.square_sum + count * out.weight.mean * out.weight.mean;
   const double first = hn::GetLane(hn::SumOfLanes(d, square_first));
   const double second = hn::GetLane(hn::SumOfLanes(d, square_second));
   out.square = {};
   if (total > 0) {
     out.square.weight = total;
-    out.square.mean = shifts.loss + first / total;
+    out.square.mean = hn::GetLane(shift.loss) + first / total;
     out.square.square_sum = second - first * (first / total);
     if (out.square.square_sum < 0) out.square.square_sum = 0;
   }
 }
 
-void fused_sums_impl(const double* w, const double* y, int n, const WeightRules& rules, const Shifts& shifts,
-                     WeightSums& out) {
-  if (rules.clip > 0) {
-    fused_sums<true>(w, y, n, rules, shifts, out);
+void fused_sums_impl(const CountedRows& rows, const WeightRules& rules, WeightSums& out) {
+  if (rules.ranges) {
+    rules.clip > 0 ? fused_sums<true, true>(rows, rules, out) : fused_sums<false, true>(rows, rules, out);
   } else {
-    fused_sums<false>(w, y, n, rules, shifts, out);
+    rules.clip > 0 ? fused_sums<true, false>(rows, rules, out) : fused_sums<false, false>(rows, rules, out);
   }
-}
-
-// Index of the first weight above the threshold at or after `from`, or n.
-int find_above_impl(const double* w, int n, int from, double threshold) {
-  const F64 d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const V64 limit = hn::Set(d, threshold);
-  int i = from;
-  for (; i < n && i % lanes != 0; ++i) {
-    if (w[i] > threshold) return i;
-  }
-  for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    const auto above = hn::Or(hn::Gt(hn::Load(d, w + i), limit), hn::Gt(hn::Load(d, w + i + lanes), limit));
-    if (HWY_UNLIKELY(!hn::AllFalse(d, above))) break;
-  }
-  for (; i < n; ++i) {
-    if (w[i] > threshold) return i;
-  }
-  return n;
 }
 
 Moments array_moments_impl(const double* values, int n, double shift) {
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  ShiftedSums sums(d, shift);
+  ShiftedSums<true> sums(d, hn::Set(d, shift));
   int i = 0;
-  for (; i + lanes <= n; i += lanes) sums.add(hn::LoadU(d, values + i));
+  for (; i + lanes <= n; i += lanes) sums.add(hn::LoadU(d, values + i), KeepAll());
   if (i < n) {
     const auto mask = hn::FirstN(d, static_cast<std::size_t>(n - i));
-    sums.add(hn::IfThenElse(mask, hn::LoadU(d, values + i), sums.shift));
+    sums.add(hn::LoadU(d, values + i),
+             [&mask](V64 value, V64 neutral) HWY_ATTR { return hn::IfThenElse(mask, value, neutral); });
   }
-  return sums.moments(d, n);
+  return sums.moments(n);
 }
 
 PairMoments additive_impl(const double* y, const double* excess, int n, double shift_u, double shift_s) {
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  ShiftedSums u(d, shift_u), s(d, shift_s);
+  ShiftedSums<true> u(d, hn::Set(d, shift_u)), s(d, hn::Set(d, shift_s));
   V64 products = hn::Zero(d);
   for (int i = 0; i < n; i += lanes) {
     const auto mask = hn::FirstN(d, static_cast<std::size_t>(n - i < lanes ? n - i : lanes));
@@ -148,11 +191,11 @@ PairMoments additive_impl(const double* y, const double* excess, int n, double s
     const V64 vu = hn::IfThenElse(mask, hn::MulAdd(vy, vs, vy), u.shift);
     const V64 kept = hn::IfThenElse(mask, vs, s.shift);
     products = hn::MulAdd(hn::Sub(vu, u.shift), hn::Sub(kept, s.shift), products);
-    u.add(vu);
-    s.add(kept);
+    u.add(vu, KeepAll());
+    s.add(kept, KeepAll());
   }
-  const Moments a = u.moments(d, n);
-  const Moments b = s.moments(d, n);
+  const Moments a = u.moments(n);
+  const Moments b = s.moments(n);
   const double cross = hn::GetLane(hn::SumOfLanes(d, products)) - (a.mean - shift_u) * (b.mean - shift_s) * n;
   return {a.count, a.mean, b.mean, a.square_sum, b.square_sum, cross, a.lowest, a.highest, b.lowest, b.highest};
 }
@@ -163,13 +206,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "dispatch.hpp"
+#include "top_rows.hpp"
 
 namespace scrm {
 HWY_EXPORT(fused_sums_impl);
-HWY_EXPORT(find_above_impl);
 HWY_EXPORT(array_moments_impl);
 HWY_EXPORT(additive_impl);
 
@@ -185,60 +227,37 @@ int unit_exponent(double weight) noexcept {
   return exponent > kSafeExponent || exponent < -kSafeExponent ? exponent : 0;
 }
 
-// Puts the row in its place; false when five others are at least as large.
-bool insert(TopRows& top, const TopRows::Entry& entry) noexcept {
-  int place = top.count;
-  while (place > 0 && entry.weight > top.entries[static_cast<std::size_t>(place - 1)].weight) --place;
-  if (place == TopRows::kSize) return false;
-  if (top.count < TopRows::kSize) ++top.count;
-  for (int i = top.count - 1; i > place; --i) {
-    top.entries[static_cast<std::size_t>(i)] = top.entries[static_cast<std::size_t>(i - 1)];
-  }
-  top.entries[static_cast<std::size_t>(place)] = entry;
-  return true;
+// Marks the top rows, and the padding behind the block up to a whole chunk, as rows that do not count.
+CountedRows without_top(const Block& block, const TopRows& top, double* w) noexcept {
+  CountedRows out;
+  out.w = w;
+  out.y = block.loss;
+  out.count = block.rows - top.count;
+  out.padded = (block.rows + kChunkRows - 1) / kChunkRows * kChunkRows;
+  const auto mark = [&out, w](std::int64_t row) {
+    w[row] = -1;
+    out.marked |= std::uint64_t{1} << (row / kChunkRows);
+  };
+  for (int t = 0; t < top.count; ++t) mark(top.entries[static_cast<std::size_t>(t)].row - block.first_row);
+  for (int i = block.rows; i < out.padded; ++i) mark(i);
+  return out;
 }
 
-TopRows find_top(const Block& block, const double* w) noexcept {
-  TopRows top;
-  int i = 0;
-  for (; i < std::min(block.rows, TopRows::kSize); ++i) insert(top, {w[i], block.loss[i], block.first_row + i});
-  while (i < block.rows) {
-    i = HWY_DYNAMIC_DISPATCH(find_above_impl)(w, block.rows, i, top.entries[TopRows::kSize - 1].weight);
-    if (i == block.rows) break;
-    insert(top, {w[i], block.loss[i], block.first_row + i});
-    ++i;
-  }
-  return top;
-}
-
-// Closes the gaps that the top rows leave, from the end of the block: order inside a block has no meaning.
-int remove_top(const Block& block, const TopRows& top, double* w, double* y) noexcept {
-  std::array<std::int64_t, TopRows::kSize> places;
-  places.fill(-1);
-  for (int t = 0; t < top.count; ++t) {
-    places[static_cast<std::size_t>(t)] = top.entries[static_cast<std::size_t>(t)].row - block.first_row;
-  }
-  std::sort(places.begin(), places.end(), std::greater<>());
-  int left = block.rows;
-  for (int t = 0; t < top.count; ++t) {
-    --left;
-    w[places[static_cast<std::size_t>(t)]] = w[left];
-    y[places[static_cast<std::size_t>(t)]] = y[left];
-  }
-  return left;
-}
-
-void run_fused(const double* w, const double* y, int n, const WeightRules& rules, WeightSums& out) noexcept {
-  HWY_DYNAMIC_DISPATCH(fused_sums_impl)(w, y, n, rules, near_means(w, y, n, rules), out);
+void run_fused(const CountedRows& rows, const WeightRules& rules, WeightSums& out) noexcept {
+  HWY_DYNAMIC_DISPATCH(fused_sums_impl)(rows, rules, out);
 }
 
 // Weights that cannot be squared as they are. What is bounded by 1/α or by M keeps its own unit when weights are huge.
-void run_scaled(double* w, const double* y, int n, int exponent, const WeightRules& rules, WeightSums& out) noexcept {
+void run_scaled(const CountedRows& rows, int exponent, const WeightRules& rules, WeightSums& out) noexcept {
   WeightSums bounded;
-  if (exponent > 0) run_fused(w, y, n, rules, bounded);
-  for (int i = 0; i < n; ++i) w[i] = std::ldexp(w[i], -exponent);
-  const WeightRules scaled{std::ldexp(rules.alpha, exponent), std::ldexp(rules.clip, -exponent)};
-  run_fused(w, y, n, scaled, out);
+  if (exponent > 0) run_fused(rows, rules, bounded);
+  for (int i = 0; i < rows.padded; ++i) {
+    if (!(rows.w[i] < 0)) rows.w[i] = std::ldexp(rows.w[i], -exponent);
+  }
+  WeightRules scaled = rules;
+  scaled.alpha = std::ldexp(rules.alpha, exponent);
+  scaled.clip = std::ldexp(rules.clip, -exponent);
+  run_fused(rows, scaled, out);
   out.weight.exponent = out.ips.exponent = out.square.exponent = exponent;
   if (exponent > 0) {
     out.ix = bounded.ix;
@@ -260,15 +279,13 @@ void compute_weight_sums(const Block& block, double* weights, const WeightRules&
   ensure_isa();
   out = WeightSums{};
   out.top = find_top(block, weights);
-  alignas(kColumnAlignment) double losses[kBlockRows];
-  std::copy_n(block.loss, block.rows, losses);
-  const int n = remove_top(block, out.top, weights, losses);
-  if (n == 0) return;
+  if (out.top.count == block.rows) return;
+  const CountedRows rows = without_top(block, out.top, weights);
   const int exponent = unit_exponent(out.top.entries[TopRows::kSize - 1].weight);
   if (exponent == 0) {
-    run_fused(weights, losses, n, rules, out);
+    run_fused(rows, rules, out);
   } else {
-    run_scaled(weights, losses, n, exponent, rules, out);
+    run_scaled(rows, exponent, rules, out);
   }
 }
 

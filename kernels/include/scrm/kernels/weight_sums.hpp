@@ -25,8 +25,9 @@ struct TopRows {
 
 /// How weights are cut down.
 struct WeightRules {
-  double alpha = 0;  ///< α of ips-ix
-  double clip = 0;   ///< M of clipped; 0 for automatic, when no sums of its own are needed
+  double alpha = 0;    ///< α of ips-ix
+  double clip = 0;     ///< M of clipped; 0 for automatic, when no sums of its own are needed
+  bool ranges = true;  ///< whether lowest and highest are wanted: they double the cost of the sums
 };
 
 /// Sums over the rows outside `top`, with w the weight, y the loss. Mergeable; a fixed order gives fixed bits.
