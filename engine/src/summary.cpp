@@ -1,7 +1,10 @@
 #include "scrm/engine/summary.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "scrm/kernels/elementary.hpp"
 
@@ -12,17 +15,15 @@ namespace {
 constexpr int kDecimalEdges = PropensityHistogram::kBins - 1;
 
 /// The edges between bins, in ascending order.
-const std::array<double, kDecimalEdges>& edges() noexcept {
+const std::array<double, kDecimalEdges>& edges() {
   static const auto table = [] {
     std::array<double, kDecimalEdges> result{};
     std::size_t at = 0;
     for (int power = PropensityHistogram::kLowestPower; power <= PropensityHistogram::kHighestPower; ++power) {
-      for (const double digit : {1.0, 2.0, 5.0}) {
-        // A negative power divides by an exact one, so that an edge is the double a person writes.
-        result[at++] = power < 0 ? digit / std::pow(10.0, -power) : digit * std::pow(10.0, power);
-      }
+      // Read from text, so that an edge is the double a person writes.
+      for (const int digit : {1, 2, 5}) result[at++] = std::stod(fmt::format("{}e{}", digit, power));
     }
-    result[at] = std::pow(10.0, PropensityHistogram::kHighestPower + 1);
+    result[at] = std::stod(fmt::format("1e{}", PropensityHistogram::kHighestPower + 1));
     return result;
   }();
   return table;
@@ -152,7 +153,10 @@ double Distribution::sd() const noexcept {
 }
 
 double Distribution::z_score(double value) const noexcept {
-  const double error = count > 1 ? sd() / std::sqrt(static_cast<double>(count)) : 0.0;
+  // Values that differ by rounding alone have a tiny spread, beside which a tiny offset would look large.
+  constexpr double kRounding = 1e-12;
+  if (count < 2 || std::abs(mean - value) <= kRounding * std::abs(value)) return 0.0;
+  const double error = sd() / std::sqrt(static_cast<double>(count));
   return error > 0 ? (mean - value) / error : 0.0;
 }
 

@@ -180,8 +180,9 @@ std::vector<std::string> remarks(const Inspection& inspection) {
     if (summary.features[j].min == summary.features[j].max) constant.push_back(j);
   }
   if (!constant.empty()) {
-    out.push_back(fmt::format("{} never change: {}; policies have an intercept already",
-                              constant.size() == 1 ? "a feature does" : "features that", listed(constant)));
+    out.push_back(fmt::format("{}: {}; policies have an intercept already",
+                              constant.size() == 1 ? "a feature never changes" : "features never change",
+                              listed(constant)));
   }
   return out;
 }

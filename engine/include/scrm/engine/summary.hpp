@@ -21,7 +21,8 @@ struct Distribution {
 
   /// Sample standard deviation, n − 1 in the denominator; 0 below two values.
   double sd() const noexcept;
-  /// How many standard errors the mean is away from a value; 0 below two values or without spread.
+  /// How many standard errors the mean is away from a value; 0 below two values, without spread, or when rounding alone
+  /// keeps them apart.
   double z_score(double value) const noexcept;
   void merge(const Distribution& later) noexcept;
 };
