@@ -1,0 +1,28 @@
+/// Log-probabilities of logged actions together with their derivatives by the scores, as learning needs both.
+#pragma once
+
+#include "scrm/kernels/block.hpp"
+#include "scrm/kernels/policy.hpp"
+
+namespace scrm {
+
+// Whole columns of kBlockRows rows, as in densities.hpp. `scores` comes in as the K scores and goes out as the K
+// derivatives ∂ log π(a|x) / ∂ score_k.
+
+/// gaussian and lognormal: scores is the one column μ, and the derivative is (a − μ)/σ² or (log a − μ)/σ². Where a
+/// lognormal action is not positive, the log-density is −inf and the derivative 0.
+void normal_gradient(PolicyKind kind, const double* action, double scale, double* scores, double* log_density) noexcept;
+
+/// softmax: ((1−ε) p_a / π) (1[a = k] − p_k).
+void softmax_gradient(const std::int32_t* action, int num_actions, double epsilon, double* scores,
+                      double* log_probability) noexcept;
+
+/// multilabel, all bits together: ((1−ε) Π p / π) (b_k − σ(s_k)) for joint mixing, and label by label otherwise.
+void multilabel_gradient(const std::uint8_t* bits, int labels, double epsilon, Mixing mixing, double* scores,
+                         double* log_probability) noexcept;
+
+/// multilabel, each bit by itself: π_k = (1−ε) p_k + ε/2 into `probability` (K columns) and ∂ log π_k / ∂ s_k into
+/// scores.
+void label_gradient(const std::uint8_t* bits, int labels, double epsilon, double* scores, double* probability) noexcept;
+
+}  // namespace scrm

@@ -1,0 +1,216 @@
+#include "scrm/kernels/learning_terms.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "learning_terms.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace scrm::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using F64 = hn::ScalableTag<double>;
+using V64 = hn::Vec<F64>;
+using M64 = hn::Mask<F64>;
+
+HWY_INLINE V64 load_column(F64 d, const double* p) {
+  return hn::Load(d, p);
+}
+HWY_INLINE V64 load_column(F64 d, const float* p) {
+  return hn::PromoteTo(d, hn::Load(hn::Rebind<float, F64>(), p));
+}
+
+HWY_INLINE double total(F64 d, V64 v) {
+  return hn::GetLane(hn::SumOfLanes(d, v));
+}
+
+/// Which of the rows from i on count.
+HWY_INLINE M64 counted(F64 d, const std::uint8_t* keep, int i, int rows) {
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const M64 inside = hn::FirstN(d, static_cast<std::size_t>(rows - i < lanes ? (rows > i ? rows - i : 0) : lanes));
+  if (keep == nullptr) return inside;
+  const hn::Rebind<std::uint8_t, F64> d8;
+  const hn::Rebind<std::int32_t, F64> d32;
+  const V64 kept = hn::PromoteTo(d, hn::PromoteTo(d32, hn::LoadU(d8, keep + i)));
+  return hn::And(inside, hn::Gt(kept, hn::Zero(d)));
+}
+
+/// cut(w), and its derivative by log w.
+struct CutWeight {
+  V64 value, slope;
+};
+
+HWY_INLINE CutWeight cut_weight(F64 d, V64 w, const LearningRules& rules) {
+  const V64 limit = hn::Set(d, rules.largest);
+  const M64 free = hn::Lt(w, limit);
+  const V64 held = hn::Min(w, limit);
+  switch (rules.cut) {
+    case WeightCut::clip: {
+      const V64 most = hn::Set(d, rules.parameter);
+      return {hn::Min(held, most), hn::IfThenElseZero(hn::And(free, hn::Lt(w, most)), held)};
+    }
+    case WeightCut::ix: {
+      const V64 alpha = hn::Set(d, rules.parameter), one = hn::Set(d, 1.0);
+      const V64 inverse = hn::Div(one, hn::MulAdd(alpha, held, one));
+      const V64 value = hn::Mul(held, inverse);
+      // w_ix (1 − α w_ix) = w_ix / (1 + α w): no cancellation for large w.
+      return {value, hn::IfThenElseZero(free, hn::Mul(value, inverse))};
+    }
+    case WeightCut::none:
+      break;
+  }
+  return {held, hn::IfThenElseZero(free, held)};
+}
+
+// Two sweeps over columns that stay in L1: sums first, then squares around the means.
+LearningTerms learning_terms_impl(const Block& block, const std::uint8_t* keep, const LearningRules& rules,
+                                  double* weights, double* slope, double* spread) {
+  const F64 d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const V64 control = hn::Set(d, rules.control), limit = hn::Set(d, rules.largest);
+  V64 count = hn::Zero(d), risk = hn::Zero(d), variance = hn::Zero(d), weight = hn::Zero(d);
+  for (int i = 0; i < kBlockRows; i += lanes) {
+    const M64 mask = counted(d, keep, i, block.rows);
+    const V64 w = hn::IfThenElseZero(mask, hn::Min(hn::Load(d, weights + i), limit));
+    const V64 y = hn::IfThenElseZero(mask, hn::Load(d, block.loss + i));
+    const CutWeight cut = cut_weight(d, w, rules);
+    const V64 term = hn::Mul(hn::Sub(cut.value, control), y);
+    count = hn::Add(count, hn::IfThenElseZero(mask, hn::Set(d, 1.0)));
+    risk = hn::MulAdd(cut.value, y, risk);
+    variance = hn::Add(variance, term);
+    weight = hn::Add(weight, w);
+    hn::Store(w, d, weights + i);
+    hn::Store(hn::Mul(cut.slope, y), d, slope + i);
+    hn::Store(term, d, spread + i);
+  }
+  LearningTerms out;
+  const double n = total(d, count);
+  if (n == 0) return out;
+  out.risk.count = out.variance.count = out.weight.count = n;
+  out.risk.mean = total(d, risk) / n;
+  out.variance.mean = total(d, variance) / n;
+  out.weight.mean = total(d, weight) / n;
+  const V64 mean = hn::Set(d, out.variance.mean), mean_weight = hn::Set(d, out.weight.mean);
+  V64 squares = hn::Zero(d), weight_squares = hn::Zero(d);
+  for (int i = 0; i < kBlockRows; i += lanes) {
+    const M64 mask = counted(d, keep, i, block.rows);
+    const V64 centred = hn::IfThenElseZero(mask, hn::Sub(hn::Load(d, spread + i), mean));
+    const V64 dw = hn::IfThenElseZero(mask, hn::Sub(hn::Load(d, weights + i), mean_weight));
+    squares = hn::MulAdd(centred, centred, squares);
+    weight_squares = hn::MulAdd(dw, dw, weight_squares);
+    hn::Store(centred, d, spread + i);
+  }
+  out.variance.square_sum = total(d, squares);
+  out.weight.square_sum = total(d, weight_squares);
+  return out;
+}
+
+// Products of kFeatures context columns with kCoefficients coefficient columns: each loaded vector is used several
+// times.
+template <int kFeatures, int kCoefficients, class T>
+HWY_INLINE void product_tile(const T* context, const double* coefficients, std::int64_t stride, double* out) {
+  const F64 d;
+  V64 sums[kFeatures][kCoefficients];
+  for (auto& row : sums) {
+    for (V64& sum : row) sum = hn::Zero(d);
+  }
+  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
+    V64 c[kCoefficients];
+    for (int k = 0; k < kCoefficients; ++k) c[k] = hn::Load(d, coefficients + k * kBlockRows + i);
+    for (int j = 0; j < kFeatures; ++j) {
+      const V64 x = load_column(d, context + j * kBlockRows + i);
+      for (int k = 0; k < kCoefficients; ++k) sums[j][k] = hn::MulAdd(x, c[k], sums[j][k]);
+    }
+  }
+  for (int j = 0; j < kFeatures; ++j) {
+    for (int k = 0; k < kCoefficients; ++k) out[k * stride + j] = total(d, sums[j][k]);
+  }
+}
+
+template <int kCoefficients, class T>
+HWY_INLINE void products_of(const T* context, std::int64_t features, const double* coefficients, double* out) {
+  std::int64_t j = 0;
+  for (; j + 4 <= features; j += 4) {
+    product_tile<4, kCoefficients>(context + j * kBlockRows, coefficients, features, out + j);
+  }
+  for (; j < features; ++j) {
+    product_tile<1, kCoefficients>(context + j * kBlockRows, coefficients, features, out + j);
+  }
+}
+
+template <class T>
+HWY_INLINE void all_products(const T* context, std::int64_t features, const double* coefficients, int columns,
+                             double* out) {
+  int c = 0;
+  for (; c + 2 <= columns; c += 2) {
+    products_of<2>(context, features, coefficients + static_cast<std::int64_t>(c) * kBlockRows, out + c * features);
+  }
+  if (c < columns) {
+    products_of<1>(context, features, coefficients + static_cast<std::int64_t>(c) * kBlockRows, out + c * features);
+  }
+}
+
+void context_products_impl(const Block& block, const double* coefficients, int columns, double* out) {
+  if (block.context_type == FloatType::f32) {
+    all_products(static_cast<const float*>(block.context), block.features, coefficients, columns, out);
+  } else {
+    all_products(static_cast<const double*>(block.context), block.features, coefficients, columns, out);
+  }
+}
+
+void gradient_coefficients_impl(const double* slope, const double* spread, const double* slopes, int columns,
+                                double* first, double* second) {
+  const F64 d;
+  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
+    const V64 a = hn::Load(d, slope + i), b = hn::Load(d, spread + i);
+    for (int k = 0; k < columns; ++k) {
+      const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
+      // Rows whose slope is 0 may have a derivative that is not a number.
+      const V64 product = hn::IfThenElseZero(hn::Ne(a, hn::Zero(d)), hn::Mul(a, hn::Load(d, slopes + at)));
+      hn::Store(product, d, first + at);
+      hn::Store(hn::Mul(b, product), d, second + at);
+    }
+  }
+}
+
+}  // namespace scrm::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "dispatch.hpp"
+
+namespace scrm {
+HWY_EXPORT(learning_terms_impl);
+HWY_EXPORT(context_products_impl);
+HWY_EXPORT(gradient_coefficients_impl);
+
+LearningTerms learning_terms(const Block& block, const std::uint8_t* keep, const LearningRules& rules, double* weights,
+                             double* slope, double* spread) noexcept {
+  ensure_isa();
+  return HWY_DYNAMIC_DISPATCH(learning_terms_impl)(block, keep, rules, weights, slope, spread);
+}
+
+void context_products(const Block& block, const double* coefficients, int columns, double* out) noexcept {
+  ensure_isa();
+  HWY_DYNAMIC_DISPATCH(context_products_impl)(block, coefficients, columns, out);
+}
+
+void add_sparse_context_products(const Block& block, const double* coefficients, int columns, double* out) noexcept {
+  const SparseContext& x = block.sparse;
+  for (int i = 0; i < block.rows; ++i) {
+    for (std::int64_t e = x.indptr[i]; e < x.indptr[i + 1]; ++e) {
+      double* row = out + static_cast<std::int64_t>(x.indices[e]) * columns;
+      for (int c = 0; c < columns; ++c)
+        row[c] += x.values[e] * coefficients[static_cast<std::int64_t>(c) * kBlockRows + i];
+    }
+  }
+}
+
+void gradient_coefficients(const double* slope, const double* spread, const double* slopes, int columns, double* first,
+                           double* second) noexcept {
+  ensure_isa();
+  HWY_DYNAMIC_DISPATCH(gradient_coefficients_impl)(slope, spread, slopes, columns, first, second);
+}
+
+}  // namespace scrm
+#endif
