@@ -142,6 +142,24 @@ bool StoredArray::read_filters(hid_t creation) {
   return count >= 0;
 }
 
+/// Throws when HDF5 itself lacks a filter of the pipeline.
+void StoredArray::require_filters(const FileAccess& file, hid_t creation) const {
+  for (int i = 0; i < H5Pget_nfilters(creation); ++i) {
+    unsigned flags = 0;
+    std::size_t values = 0;
+    char name[64] = {};
+    const H5Z_filter_t filter =
+        H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &values, nullptr, sizeof(name), name, nullptr);
+    if (H5Zfilter_avail(filter) > 0) continue;
+    name[sizeof(name) - 1] = '\0';
+    throw Error(ErrorKind::data,
+                fmt::format("is stored with the filter {} (number {}), which this HDF5 library does not have; store it "
+                            "with gzip or without compression",
+                            name, filter),
+                place(file));
+  }
+}
+
 void StoredArray::read_storage(const FileAccess& file) {
   const hdf5::Handle creation(H5Dget_create_plist(dataset_.get()), H5Pclose);
   if (!creation.valid()) hdf5::fail(ErrorKind::data, "cannot tell how it is stored", place(file));
@@ -168,6 +186,7 @@ void StoredArray::read_storage(const FileAccess& file) {
         !filtered && file.addresses && chunks <= kMaxPlacedChunks ? Storage::plain_chunks : Storage::coded_chunks;
     return;
   }
+  require_filters(file, creation.get());
   const auto row_of_chunks = chunk_bytes() * static_cast<std::size_t>(chunks_across());
   stored_chunk_bytes_ = static_cast<std::int64_t>(std::min(row_of_chunks, kMaxHdf5Cache));
   const hdf5::Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);

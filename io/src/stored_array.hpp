@@ -84,6 +84,7 @@ class StoredArray {
   void read_shape(const FileAccess& file);
   void read_storage(const FileAccess& file);
   bool read_filters(hid_t creation);
+  void require_filters(const FileAccess& file, hid_t creation) const;
 
   std::size_t row_bytes() const noexcept { return static_cast<std::size_t>(width_) * element_size(element_); }
   std::size_t chunk_row_bytes() const noexcept {

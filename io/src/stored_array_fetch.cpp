@@ -178,7 +178,14 @@ std::shared_ptr<RawBytes> StoredArray::coded_chunk(const FileAccess& file, std::
                              static_cast<hsize_t>(index % chunks_across() * chunk_columns_)};
   hsize_t stored = 0;
   if (H5Dget_chunk_storage_size(dataset_.get(), corner, &stored) < 0) {
-    hdf5::fail(ErrorKind::data, fmt::format("the chunk at row {} cannot be found", first), place(file));
+    // Also what HDF5 says of a chunk that was never written; the slow way of asking tells the two apart.
+    unsigned mask = 0;
+    haddr_t address = HADDR_UNDEF;
+    const std::string why = hdf5::take_error_text();
+    if (H5Dget_chunk_info_by_coord(dataset_.get(), corner, &mask, &address, &stored) >= 0 && address == HADDR_UNDEF) {
+      return nullptr;
+    }
+    throw Error(ErrorKind::data, fmt::format("the chunk at row {} cannot be found: {}", first, why), place(file));
   }
   if (stored == 0) return nullptr;
   if (stored > static_cast<hsize_t>(file.bytes)) {

@@ -13,10 +13,10 @@
 namespace scrm {
 
 struct ReadOptions {
-  bool reward = false;               ///< `loss` holds rewards: the sign is turned
-  std::vector<std::string> targets;  ///< target columns wanted, in this order; every shard must have them
-  bool all_targets = false;          ///< instead: every target column that all shards have (for inspect)
-  bool label_propensity = true;      ///< read `label_propensity` where there is one
+  bool reward = false;                    ///< `loss` holds rewards: the sign is turned
+  std::vector<std::string> targets = {};  ///< target columns wanted, in this order; every shard must have them
+  bool all_targets = false;               ///< instead: every target column that all shards have (for inspect)
+  bool label_propensity = true;           ///< read `label_propensity` where there is one
 };
 
 /// One file of a data set.
