@@ -88,9 +88,11 @@ void require_clean(const Audit& audit) {
   if (!audit.first) return;
   const BadValue& bad = *audit.first;
   const std::int64_t total = audit.bad_rows();
+  const bool of_logarithm = bad.dataset == "log_propensity" && bad.reason != BadRow::propensity_not_finite;
   throw Error(ErrorKind::data,
-              fmt::format("{} {} ({} bad row{} in all; --skip-bad-rows goes on without {})", bad.value,
-                          verdict(bad.reason), total, total == 1 ? "" : "s", total == 1 ? "it" : "them"),
+              fmt::format("{} {}{} ({} bad row{} in all; --skip-bad-rows goes on without {})", bad.value,
+                          of_logarithm ? "is the logarithm of a propensity that " : "", verdict(bad.reason), total,
+                          total == 1 ? "" : "s", total == 1 ? "it" : "them"),
               {bad.file, bad.dataset, bad.row});
 }
 
