@@ -8,8 +8,8 @@
 
 namespace scrm {
 
-/// Scratch slots of policies, after the caller's: scores, and a panel of contexts as doubles.
-enum ScratchSlot { kScoresSlot = PolicyScratch::kCallerSlot + 1, kPanelSlot, kScratchSlots };
+/// Scratch slots of policies, after the caller's: scores, a panel of contexts as doubles, and products of a gradient.
+enum ScratchSlot { kScoresSlot = PolicyScratch::kCallerSlot + 1, kPanelSlot, kProductSlot, kScratchSlots };
 
 std::unique_ptr<TargetPolicy> make_normal_policy(const Policy& policy);
 std::unique_ptr<TargetPolicy> make_softmax_policy(const Policy& policy, const Schema& schema);

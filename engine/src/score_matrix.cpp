@@ -4,18 +4,9 @@
 
 #include <algorithm>
 
-#include "policy_kinds.hpp"
-#include "scrm/kernels/scores.hpp"
+#include "context_panel.hpp"
 
 namespace scrm {
-namespace {
-
-// Columns turned to doubles at a time: 64 columns of 2,048 rows are one MiB, which stays in L2 or L3 between the
-// conversion and the product.
-constexpr std::int64_t kPanelColumns = 64;
-
-}  // namespace
-
 ScoreMatrix::ScoreMatrix(const Policy& policy, const Schema& schema) : policy_(policy) {
   if (!schema.sparse || policy.features != FeatureMap::linear) return;
   const std::int64_t width = policy.row_length();
@@ -42,17 +33,9 @@ void ScoreMatrix::dense_scores(const Block& block, PolicyScratch& scratch, doubl
     std::fill_n(out + static_cast<std::int64_t>(k) * kBlockRows, kBlockRows,
                 policy_.theta[static_cast<std::size_t>(k * width)]);
   }
-  const bool ready = block.context_type == FloatType::f64;
   for (std::int64_t first = 0; first < width - 1; first += kPanelColumns) {
     const std::int64_t count = std::min(kPanelColumns, width - 1 - first);
-    const double* panel;
-    if (ready && first + count <= block.features) {
-      panel = static_cast<const double*>(block.context) + first * kBlockRows;
-    } else {
-      double* converted = scratch.columns(kPanelSlot, kPanelColumns);
-      mapped_context(block, first, count, converted);
-      panel = converted;
-    }
+    const double* panel = context_panel(block, first, count, scratch);
     // All kBlockRows rows, the meaningless ones too: a row's bits must not depend on how many rows follow it.
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, kBlockRows, policy_.outputs, static_cast<int>(count), 1.0,
                 panel, kBlockRows, policy_.theta.data() + 1 + first, static_cast<int>(width), 1.0, out, kBlockRows);

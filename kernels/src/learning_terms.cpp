@@ -105,6 +105,54 @@ LearningTerms learning_terms_impl(const Block& block, const std::uint8_t* keep, 
   return out;
 }
 
+LearningTerms additive_terms_impl(const Block& block, const std::uint8_t* keep, const double* target, double alpha,
+                                  double mean_loss, double* slopes, double* second) {
+  const F64 d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const V64 one = hn::Set(d, 1.0), a = hn::Set(d, alpha);
+  alignas(kColumnAlignment) double terms[kBlockRows];
+  V64 count = hn::Zero(d), sum = hn::Zero(d);
+  for (int i = 0; i < kBlockRows; i += lanes) {
+    const M64 mask = counted(d, keep, i, block.rows);
+    const V64 y = hn::IfThenElseZero(mask, hn::Sub(hn::Load(d, block.loss + i), hn::Set(d, mean_loss)));
+    V64 excess = hn::Zero(d);
+    for (int k = 0; k < block.num_actions; ++k) {
+      const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
+      const V64 pi = hn::Load(d, target + at);
+      // Rows that do not count may hold anything, a propensity of zero too.
+      const V64 p = hn::IfThenElse(mask, hn::Load(d, block.label_propensity + at), one);
+      const V64 inverse = hn::Div(one, hn::MulAdd(a, pi, p));
+      const V64 w = hn::Mul(pi, inverse);
+      excess = hn::Add(excess, hn::Sub(w, one));
+      // w_k (1 − α w_k) = w_k p_k / (p_k + α π_k).
+      const V64 slope = hn::Mul(hn::Mul(w, hn::Mul(p, inverse)), hn::Load(d, slopes + at));
+      hn::Store(hn::IfThenElseZero(mask, hn::Mul(y, slope)), d, slopes + at);
+    }
+    const V64 term = hn::Mul(y, excess);
+    count = hn::Add(count, hn::IfThenElseZero(mask, one));
+    sum = hn::Add(sum, term);
+    hn::Store(term, d, terms + i);
+  }
+  LearningTerms out;
+  const double n = total(d, count);
+  const double mean = n > 0 ? total(d, sum) / n : 0;
+  V64 squares = hn::Zero(d);
+  for (int i = 0; i < kBlockRows; i += lanes) {
+    const M64 mask = counted(d, keep, i, block.rows);
+    const V64 centred = hn::IfThenElseZero(mask, hn::Sub(hn::Load(d, terms + i), hn::Set(d, mean)));
+    squares = hn::MulAdd(centred, centred, squares);
+    for (int k = 0; k < block.num_actions; ++k) {
+      const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
+      hn::Store(hn::Mul(centred, hn::Load(d, slopes + at)), d, second + at);
+    }
+  }
+  if (n == 0) return out;
+  out.risk.count = out.variance.count = n;
+  out.risk.mean = out.variance.mean = mean;
+  out.risk.square_sum = out.variance.square_sum = total(d, squares);
+  return out;
+}
+
 // Products of kFeatures context columns with kCoefficients coefficient columns: each loaded vector is used several
 // times.
 template <int kFeatures, int kCoefficients, class T>
@@ -181,6 +229,7 @@ HWY_AFTER_NAMESPACE();
 
 namespace scrm {
 HWY_EXPORT(learning_terms_impl);
+HWY_EXPORT(additive_terms_impl);
 HWY_EXPORT(context_products_impl);
 HWY_EXPORT(gradient_coefficients_impl);
 
@@ -188,6 +237,12 @@ LearningTerms learning_terms(const Block& block, const std::uint8_t* keep, const
                              double* slope, double* spread) noexcept {
   ensure_isa();
   return HWY_DYNAMIC_DISPATCH(learning_terms_impl)(block, keep, rules, weights, slope, spread);
+}
+
+LearningTerms additive_terms(const Block& block, const std::uint8_t* keep, const double* label_probability,
+                             double alpha, double mean_loss, double* slopes, double* second) noexcept {
+  ensure_isa();
+  return HWY_DYNAMIC_DISPATCH(additive_terms_impl)(block, keep, label_probability, alpha, mean_loss, slopes, second);
 }
 
 void context_products(const Block& block, const double* coefficients, int columns, double* out) noexcept {

@@ -5,20 +5,10 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "vector_math-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-using F64 = hn::ScalableTag<double>;
-using V64 = hn::Vec<F64>;
-
-HWY_INLINE V64 load_column(F64 d, const double* p) {
-  return hn::Load(d, p);
-}
-HWY_INLINE V64 load_column(F64 d, const float* p) {
-  return hn::PromoteTo(d, hn::Load(hn::Rebind<float, F64>(), p));
-}
-
 // Adds kColumns columns at once: few enough streams for the hardware prefetcher at any width, and one load and store of
 // `out` (which stays in L1) for each group of columns. Every row adds its features in the same order: the bits of a
 // score do not depend on where in a block its row stands.
@@ -91,11 +81,6 @@ HWY_EXPORT(dense_scores_impl);
 
 namespace {
 
-// Position of the product x_j x_k, j <= k, behind the features.
-std::int64_t product_index(std::int64_t j, std::int64_t k, std::int64_t features) noexcept {
-  return j * features - j * (j - 1) / 2 + (k - j);
-}
-
 void sparse_row_scores(const Block& block, FeatureMap map, const double* theta, double* out) noexcept {
   const SparseContext& x = block.sparse;
   const double* products = theta + 1 + block.features;
@@ -109,7 +94,7 @@ void sparse_row_scores(const Block& block, FeatureMap map, const double* theta, 
           const std::int64_t k = std::max(x.indices[e], x.indices[f]);
           // A repeated index stands for the sum of its values, so both mixed products count.
           const double times = e != f && j == k ? 2.0 : 1.0;
-          sum += times * products[product_index(j, k, block.features)] * x.values[e] * x.values[f];
+          sum += times * products[quadratic_index(j, k, block.features)] * x.values[e] * x.values[f];
         }
       }
     }

@@ -33,6 +33,13 @@ struct LearningTerms {
 LearningTerms learning_terms(const Block& block, const std::uint8_t* keep, const LearningRules& rules, double* weights,
                              double* slope, double* spread) noexcept;
 
+/// Terms of the additive estimator. `slopes` (K columns ∂ log π_k / ∂ s_k) becomes the coefficients of the risk's
+/// gradient, (y − ȳ) w_k (1 − α w_k) ∂ log π_k / ∂ s_k, and `second` those of the variance's, the same times (t − mean
+/// t), where t = (y − ȳ) Σ_k (w_k − 1), w_k = π_k / (p_k + α π_k). `risk` and `variance` are the moments of t; there is
+/// no weight.
+LearningTerms additive_terms(const Block& block, const std::uint8_t* keep, const double* label_probability,
+                             double alpha, double mean_loss, double* slopes, double* second) noexcept;
+
 /// out[c * features + j] = Σ_i coefficients[c][i] x_ij over a dense block, for `columns` columns of coefficients that
 /// are zero past the block's rows.
 void context_products(const Block& block, const double* coefficients, int columns, double* out) noexcept;

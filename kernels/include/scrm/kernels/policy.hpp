@@ -36,4 +36,9 @@ constexpr std::int64_t mapped_features(FeatureMap map, std::int64_t features) no
   return map == FeatureMap::linear ? features : features + features * (features + 1) / 2;
 }
 
+/// Position of x_j x_k, j ≤ k, among the products.
+constexpr std::int64_t quadratic_index(std::int64_t j, std::int64_t k, std::int64_t features) noexcept {
+  return j * features - j * (j - 1) / 2 + (k - j);
+}
+
 }  // namespace scrm

@@ -1,0 +1,274 @@
+#include "scrm/engine/objective.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "policy_kinds.hpp"
+#include "score_matrix.hpp"
+#include "score_products.hpp"
+#include "scratch_pool.hpp"
+#include "scrm/io/error.hpp"
+#include "scrm/kernels/learning_terms.hpp"
+#include "scrm/kernels/score_gradients.hpp"
+#include "scrm/kernels/weights.hpp"
+
+namespace scrm {
+namespace {
+
+struct EstimatorName {
+  LearningEstimator estimator;
+  const char* name;
+};
+constexpr std::array<EstimatorName, 5> kEstimatorNames = {{{LearningEstimator::ips, "ips"},
+                                                           {LearningEstimator::clipped, "clipped"},
+                                                           {LearningEstimator::snips, "snips"},
+                                                           {LearningEstimator::ips_ix, "ips-ix"},
+                                                           {LearningEstimator::additive, "additive"}}};
+
+LearningRules learning_rules(const ObjectiveRules& rules) {
+  LearningRules out;
+  out.largest = rules.largest_weight;
+  if (rules.estimator == LearningEstimator::clipped) {
+    out.cut = WeightCut::clip;
+    out.parameter = rules.clip;
+  } else if (rules.estimator == LearningEstimator::ips_ix) {
+    out.cut = WeightCut::ix;
+    out.parameter = rules.alpha;
+    out.control = 1;
+  }
+  return out;
+}
+
+/// Sums of one problem over some blocks. `first` is the sum behind the risk's gradient: Σ ∂(terms), for snips
+/// Σ w (y − ȳ) ∂log π; `weight` is Σ w ∂log π (snips only); `second` is Σ (z − z̄) ∂z with z the variance term and z̄ its
+/// mean over the same blocks, so that nothing large is ever subtracted from something large.
+struct ProblemSums {
+  LearningTerms terms;
+  std::vector<double> first, second, weight;
+};
+
+/// ∂ of the sum of variance terms, from which `second` is centred anew when means move.
+double variance_slope(const ProblemSums& sums, double mean_loss, std::size_t j) {
+  return sums.weight.empty() ? sums.first[j] : sums.first[j] + mean_loss * sums.weight[j];
+}
+
+void merge_sums(ProblemSums& into, const ProblemSums& from, double mean_loss) {
+  const double mean_into = into.terms.variance.mean, mean_from = from.terms.variance.mean;
+  into.terms.risk.merge(from.terms.risk);
+  into.terms.variance.merge(from.terms.variance);
+  into.terms.weight.merge(from.terms.weight);
+  const double mean = into.terms.variance.mean;
+  for (std::size_t j = 0; j < into.first.size(); ++j) {
+    into.second[j] += from.second[j] + (mean_into - mean) * variance_slope(into, mean_loss, j) +
+                      (mean_from - mean) * variance_slope(from, mean_loss, j);
+    into.first[j] += from.first[j];
+    if (!into.weight.empty()) into.weight[j] += from.weight[j];
+  }
+}
+
+class ObjectiveKernel final : public PassKernel {
+ public:
+  struct Sums final : Partial {
+    std::vector<ProblemSums> problems;
+  };
+
+  ObjectiveKernel(const std::vector<ObjectiveProblem>& problems, const Schema& schema) : problems_(problems) {
+    for (const ObjectiveProblem& problem : problems) matrices_.emplace_back(problem.policy, schema);
+  }
+
+  std::unique_ptr<Partial> make() const override {
+    auto partial = std::make_unique<Sums>();
+    partial->problems.resize(problems_.size());
+    for (std::size_t p = 0; p < problems_.size(); ++p) {
+      const std::size_t size = problems_[p].policy.theta.size();
+      partial->problems[p].first.resize(size);
+      partial->problems[p].second.resize(size);
+      if (problems_[p].rules.estimator == LearningEstimator::snips) partial->problems[p].weight.resize(size);
+    }
+    return partial;
+  }
+
+  void compute(const Block& block, Partial& out) const override {
+    ScratchPool::Loan scratch(scratch_);
+    for (std::size_t p = 0; p < problems_.size(); ++p) {
+      ProblemSums& sums = static_cast<Sums&>(out).problems[p];
+      std::array<std::uint8_t, kBlockRows> flags;
+      const std::uint8_t* keep = nullptr;
+      if (problems_[p].rows != nullptr) {
+        problems_[p].rows->expand(block.first_row, kBlockRows, flags.data());
+        keep = flags.data();
+      }
+      if (problems_[p].rules.estimator == LearningEstimator::additive) {
+        add_labels(block, keep, p, *scratch, sums);
+      } else {
+        add_actions(block, keep, p, *scratch, sums);
+      }
+    }
+  }
+
+  void merge(Partial& earlier, const Partial& later) const override {
+    for (std::size_t p = 0; p < problems_.size(); ++p) {
+      merge_sums(static_cast<Sums&>(earlier).problems[p], static_cast<const Sums&>(later).problems[p],
+                 problems_[p].rules.mean_loss);
+    }
+  }
+
+ private:
+  /// Scores into `slopes`, then log-probabilities out and derivatives by the scores in their place.
+  void score_gradient(const Block& block, std::size_t p, PolicyScratch& scratch, double* slopes, double* logs) const {
+    const Policy& policy = problems_[p].policy;
+    matrices_[p].scores(block, scratch, slopes);
+    switch (policy.kind) {
+      case PolicyKind::gaussian:
+      case PolicyKind::lognormal:
+        return normal_gradient(policy.kind, block.action, policy.scale, slopes, logs);
+      case PolicyKind::softmax:
+        return softmax_gradient(block.category, policy.outputs, policy.epsilon, slopes, logs);
+      case PolicyKind::multilabel:
+        return multilabel_gradient(block.bits, policy.outputs, policy.epsilon, policy.mixing, slopes, logs);
+      case PolicyKind::uniform:
+        break;
+    }
+  }
+
+  void add_actions(const Block& block, const std::uint8_t* keep, std::size_t p, PolicyScratch& scratch,
+                   ProblemSums& sums) const {
+    const ObjectiveProblem& problem = problems_[p];
+    const int outputs = problem.policy.outputs;
+    const bool snips = problem.rules.estimator == LearningEstimator::snips;
+    // Columns: derivatives (they become the first coefficients), second coefficients, and for snips a third set.
+    double* slopes = scratch.columns(PolicyScratch::kCallerSlot, static_cast<std::int64_t>(outputs) * (snips ? 3 : 2));
+    double* second = slopes + static_cast<std::int64_t>(outputs) * kBlockRows;
+    double* third = second + static_cast<std::int64_t>(outputs) * kBlockRows;
+    alignas(kColumnAlignment) double weights[kBlockRows], slope[kBlockRows], spread[kBlockRows];
+    score_gradient(block, p, scratch, slopes, weights);
+    weights_from_log_density(block, weights, weights);
+    sums.terms = learning_terms(block, keep, learning_rules(problem.rules), weights, slope, spread);
+    if (!snips) {
+      gradient_coefficients(slope, spread, slopes, outputs, slopes, second);
+    } else {
+      snips_coefficients(block, problem.rules.mean_loss, weights, slope, spread, outputs, slopes, second, third);
+      score_products(block, problem.policy.features, third, outputs, scratch, sums.weight.data());
+    }
+    score_products(block, problem.policy.features, slopes, outputs, scratch, sums.first.data());
+    score_products(block, problem.policy.features, second, outputs, scratch, sums.second.data());
+  }
+
+  /// second = (z − z̄) w y ∂log π, third = w ∂log π, and slopes becomes w (y − ȳ) ∂log π.
+  static void snips_coefficients(const Block& block, double mean_loss, const double* weights, const double* slope,
+                                 const double* spread, int outputs, double* slopes, double* second, double* third) {
+    for (int k = 0; k < outputs; ++k) {
+      for (int i = 0; i < kBlockRows; ++i) {
+        const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
+        const bool counts = weights[i] != 0;
+        const double derivative = counts ? slopes[at] : 0;
+        second[at] = counts ? spread[i] * slope[i] * derivative : 0;
+        third[at] = weights[i] * derivative;
+        slopes[at] = counts ? weights[i] * (block.loss[i] - mean_loss) * derivative : 0;
+      }
+    }
+  }
+
+  void add_labels(const Block& block, const std::uint8_t* keep, std::size_t p, PolicyScratch& scratch,
+                  ProblemSums& sums) const {
+    const ObjectiveProblem& problem = problems_[p];
+    const int labels = problem.policy.outputs;
+    double* slopes = scratch.columns(PolicyScratch::kCallerSlot, 3 * static_cast<std::int64_t>(labels));
+    double* second = slopes + static_cast<std::int64_t>(labels) * kBlockRows;
+    double* probability = second + static_cast<std::int64_t>(labels) * kBlockRows;
+    matrices_[p].scores(block, scratch, slopes);
+    label_gradient(block.bits, labels, problem.policy.epsilon, slopes, probability);
+    sums.terms = additive_terms(block, keep, probability, problem.rules.alpha, problem.rules.mean_loss, slopes, second);
+    score_products(block, problem.policy.features, slopes, labels, scratch, sums.first.data());
+    score_products(block, problem.policy.features, second, labels, scratch, sums.second.data());
+  }
+
+  const std::vector<ObjectiveProblem>& problems_;
+  std::vector<ScoreMatrix> matrices_;
+  mutable ScratchPool scratch_;
+};
+
+/// Σ θ² without the intercepts, and its gradient.
+double add_ridge(const Policy& policy, double l2, std::vector<double>& gradient) {
+  double sum = 0;
+  const auto length = static_cast<std::size_t>(policy.row_length());
+  for (std::size_t j = 0; j < policy.theta.size(); ++j) {
+    if (j % length == 0) continue;
+    sum += policy.theta[j] * policy.theta[j];
+    gradient[j] += 2 * l2 * policy.theta[j];
+  }
+  return l2 * sum;
+}
+
+ObjectiveValue finish(const ObjectiveProblem& problem, const ProblemSums& sums) {
+  const ObjectiveRules& rules = problem.rules;
+  const LearningTerms& terms = sums.terms;
+  ObjectiveValue out;
+  out.rows = terms.risk.count;
+  out.gradient.assign(problem.policy.theta.size(), 0.0);
+  if (out.rows == 0) return out;
+  const bool snips = rules.estimator == LearningEstimator::snips;
+  const bool additive = rules.estimator == LearningEstimator::additive;
+  const double n = out.rows;
+  out.risk = terms.risk.mean + (additive ? rules.mean_loss : 0);
+  double scale = 1 / n, shift = 0;
+  if (snips) {
+    const bool defined = terms.weight.mean > 0;
+    out.risk = defined ? terms.risk.mean / terms.weight.mean : rules.mean_loss;
+    scale = defined ? 1 / (n * terms.weight.mean) : 0;
+    shift = out.risk - rules.mean_loss;
+  }
+  if (!additive) {
+    const double square = terms.weight.mean * terms.weight.mean;
+    out.ess = square > 0 ? n * (square / (square + terms.weight.square_sum / n)) : 0;
+  }
+  out.variance = n > 1 ? terms.variance.square_sum / (n - 1) : 0;
+  const double root = std::sqrt(rules.penalty == Penalty::se ? out.variance / n : out.variance);
+  out.penalty = rules.lambda * root;
+  // ∂√(c V) = c ∂V / (2 √(c V)) with ∂V = 2 Σ (z − z̄) ∂z / (n − 1); flat where the variance is zero.
+  const double unit = rules.penalty == Penalty::se ? 1 / n : 1;
+  const double slope = root > 0 && n > 1 ? rules.lambda * unit / (root * (n - 1)) : 0;
+  for (std::size_t j = 0; j < out.gradient.size(); ++j) {
+    const double risk = snips ? sums.first[j] - shift * sums.weight[j] : sums.first[j];
+    out.gradient[j] = scale * risk + slope * sums.second[j];
+  }
+  if (rules.l2 > 0) out.ridge = add_ridge(problem.policy, rules.l2, out.gradient);
+  out.objective = out.risk + out.penalty + out.ridge;
+  return out;
+}
+
+}  // namespace
+
+const char* to_string(LearningEstimator estimator) noexcept {
+  for (const EstimatorName& entry : kEstimatorNames) {
+    if (entry.estimator == estimator) return entry.name;
+  }
+  return "";
+}
+
+LearningEstimator learning_estimator(const std::string& name) {
+  std::string names;
+  for (const EstimatorName& entry : kEstimatorNames) {
+    if (name == entry.name) return entry.estimator;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
+  }
+  throw Error(ErrorKind::usage, fmt::format("there is no estimator '{}' to learn with; choose among {}", name, names));
+}
+
+std::vector<ObjectiveValue> evaluate_objectives(Source& source, const std::vector<ObjectiveProblem>& problems,
+                                                const PassOptions& options, bool skip_bad_rows) {
+  const ObjectiveKernel kernel(problems, source.schema());
+  const PassResult result = run_pass(source, kernel, options);
+  if (!skip_bad_rows) require_clean(result.audit);
+  std::vector<ObjectiveValue> out;
+  for (std::size_t p = 0; p < problems.size(); ++p) {
+    out.push_back(result.sums ? finish(problems[p], static_cast<const ObjectiveKernel::Sums&>(*result.sums).problems[p])
+                              : ObjectiveValue{});
+  }
+  return out;
+}
+
+}  // namespace scrm

@@ -1,0 +1,51 @@
+#include "scrm/engine/row_mask.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "scrm/kernels/random.hpp"
+
+namespace scrm {
+namespace {
+
+// Keeps the draws of splits apart from every other use of a seed.
+constexpr std::uint32_t kSplitStream = 0x5B117000;
+
+}  // namespace
+
+RowMask::RowMask(std::int64_t rows, bool all)
+    : rows_(rows), words_(static_cast<std::size_t>((rows + 63) / 64), all ? ~std::uint64_t{0} : 0) {
+  if (all && rows % 64 != 0) words_.back() >>= 64 - rows % 64;
+}
+
+RowMask RowMask::random(std::int64_t rows, double share, std::uint64_t seed, std::uint32_t split) {
+  RowMask mask(rows, false);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    if (RandomStream(seed, kSplitStream + split, static_cast<std::uint64_t>(row)).uniform() < share) mask.set(row);
+  }
+  return mask;
+}
+
+std::int64_t RowMask::count() const noexcept {
+  std::int64_t total = 0;
+  for (const std::uint64_t word : words_) total += std::popcount(word);
+  return total;
+}
+
+RowMask RowMask::operator&(const RowMask& other) const {
+  RowMask out = *this;
+  for (std::size_t i = 0; i < words_.size(); ++i) out.words_[i] &= other.words_[i];
+  return out;
+}
+
+RowMask RowMask::operator~() const {
+  RowMask out(rows_, true);
+  for (std::size_t i = 0; i < words_.size(); ++i) out.words_[i] &= ~words_[i];
+  return out;
+}
+
+void RowMask::expand(std::int64_t first, int n, std::uint8_t* out) const noexcept {
+  for (int i = 0; i < n; ++i) out[i] = first + i < rows_ && (*this)[first + i] ? 1 : 0;
+}
+
+}  // namespace scrm

@@ -1,0 +1,16 @@
+/// Products of a block's mapped context with columns of coefficients: the second half of every gradient.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "scrm/engine/target_policy.hpp"
+
+namespace scrm {
+
+/// out = for each of `columns` coefficient columns c (zero past the block's rows), Σ_i c_i (1, φ(x_i)): columns rows of
+/// 1 + width numbers, like the rows of theta.
+void score_products(const Block& block, FeatureMap map, const double* coefficients, int columns, PolicyScratch& scratch,
+                    double* out);
+
+}  // namespace scrm
