@@ -187,8 +187,12 @@ std::size_t task_bytes(const Source& source, std::int64_t rows) {
 }
 
 /// How many rows a task takes and how many tasks may be in flight.
-std::pair<std::int64_t, std::size_t> size_tasks(const Source& source, std::int64_t chunk, const PassOptions& options,
-                                                int threads) {
+struct TaskSizes {
+  std::int64_t rows;
+  std::size_t in_flight;
+};
+
+TaskSizes size_tasks(const Source& source, std::int64_t chunk, const PassOptions& options, int threads) {
   // A chunk longer than the data never fills.
   const auto bytes = [&](std::int64_t rows) { return task_bytes(source, std::min(rows, source.rows())); };
   const std::int64_t most_rows = std::max(chunk, kTaskRows / chunk * chunk);
@@ -223,8 +227,8 @@ void write_shards(Source& source, const std::vector<ShardPlan>& plan, const Writ
                   const PassOptions& options) {
   const int threads = options.threads > 0 ? options.threads : tbb::info::default_concurrency();
   Encoder encoder(source, write);
-  const auto [rows_per_task, tasks_in_flight] = size_tasks(source, encoder.chunk(), options, threads);
-  Tasks tasks(plan, rows_per_task);
+  const TaskSizes sizes = size_tasks(source, encoder.chunk(), options, threads);
+  Tasks tasks(plan, sizes.rows);
   Writer writer(source, plan, write, options.progress);
 
   const auto fetch = [&](tbb::flow_control& control) -> TaskPtr {
@@ -242,7 +246,7 @@ void write_shards(Source& source, const std::vector<ShardPlan>& plan, const Writ
   };
   tbb::task_arena arena(threads);
   arena.execute([&] {
-    tbb::parallel_pipeline(tasks_in_flight,
+    tbb::parallel_pipeline(sizes.in_flight,
                            tbb::make_filter<void, TaskPtr>(tbb::filter_mode::serial_in_order, fetch) &
                                tbb::make_filter<TaskPtr, TaskPtr>(tbb::filter_mode::parallel, encode) &
                                tbb::make_filter<TaskPtr, void>(tbb::filter_mode::serial_in_order,
