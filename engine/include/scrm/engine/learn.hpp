@@ -1,0 +1,79 @@
+/// learn: fits policies to logged rows by counterfactual risk minimization.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scrm/engine/minimize.hpp"
+#include "scrm/engine/objective.hpp"
+#include "scrm/engine/row_mask.hpp"
+#include "scrm/kernels/moments.hpp"
+
+namespace scrm {
+
+/// How λ is found.
+enum class LambdaRule : std::uint8_t {
+  given,     ///< one policy for each λ of the list
+  theory,    ///< √(18 (d ln n + ln(2/δ))), δ = 0.05, d parameters
+  automatic  ///< the λ of the list that does best on held-out splits, then a fit on all rows
+};
+
+/// One improvement of the objective on the way.
+struct PathPoint {
+  int evaluation = 0;
+  double objective = 0, risk = 0, penalty = 0, gradient_norm = 0;
+  std::optional<double> ess;
+};
+
+struct LearnOptions {
+  ObjectiveRules rules;  ///< lambda, alpha, clip and mean_loss are filled in by learn
+  LambdaRule lambda_rule = LambdaRule::given;
+  std::vector<double> lambdas = {0.0};
+  std::optional<double> alpha;  ///< unset: 1 / rows
+  std::optional<double> clip;   ///< unset: the fifth-largest weight of the start policy
+  MinimizeOptions minimize;
+  int restarts = 1;  ///< searches from different starts; the best one counts
+  std::uint64_t seed = 0;
+  bool skip_bad_rows = false;
+  const RowMask* rows = nullptr;  ///< rows to learn from; null: all
+  /// Told about every improvement of the final fit of the first λ, as it happens.
+  std::function<void(const PathPoint&)> on_progress;
+};
+
+/// A fitted policy and how it was found.
+struct LearnedPolicy {
+  Policy policy;
+  double lambda = 0;
+  ObjectiveValue value;
+  MinimizeResult search;  ///< iterations and evaluations are those of all restarts together
+  std::vector<PathPoint> path;
+};
+
+/// Mean unpenalised risk of a λ on the held-out parts of the splits.
+struct LambdaScore {
+  double lambda = 0;
+  double risk = 0;
+};
+
+struct LearnReport {
+  std::vector<LearnedPolicy> policies;  ///< one, or one for each λ given
+  std::vector<LambdaScore> scores;      ///< of LambdaRule::automatic
+  Moments loss;                         ///< of the rows learned from
+  double alpha = 0;
+  double clip = 0;
+};
+
+/// Fits from `start`, which fixes kind, features, scale, ε and θ₀. Throws on λ < 0, a start outside the bound, a start
+/// that does not fit the data, no rows, and losses that are all the same.
+LearnReport learn(Source& source, const Policy& start, const LearnOptions& options, const PassOptions& pass);
+
+/// √(18 (d ln n + ln(2/δ))) with δ = 0.05.
+double theory_lambda(double parameters, double rows);
+
+/// A policy of this kind with θ = 0 for data of this schema.
+Policy zero_policy(PolicyKind kind, FeatureMap features, const Schema& schema);
+
+}  // namespace scrm
