@@ -261,7 +261,8 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   PassOutcome outcome = run(source, policies, options, rules, additive, pass);
   if (!options.skip_bad_rows) require_clean(outcome.audit);
   const std::int64_t skipped = outcome.audit.bad_rows();
-  const std::int64_t used = source.rows() - skipped;
+  // Fewer than the source's rows when some are bad, or when the source leaves rows out itself.
+  const std::int64_t used = std::llround(outcome.sums.loss.count);
   if (used == 0) throw Error(ErrorKind::data, "every row of the data is bad: there is nothing to evaluate");
   if (skipped > 0 && !options.alpha) {
     // α = 1/n counts the rows that are left, and they are known only now.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "intervals.hpp"
+#include "log_mixture.hpp"
 #include "rollout_source.hpp"
 #include "scratch_pool.hpp"
 #include "scrm/engine/evaluate.hpp"
@@ -102,7 +103,7 @@ class MisKernel final : public PassKernel {
     const std::size_t rollouts = logging_.size();
     double* mixture = columns + policies_.size() * kWays * rollouts * kBlockRows;
     double* work = mixture + kBlockRows;
-    log_mixture(block, scratch, mixture, work);
+    log_mixture(block, logging_, shares_, scratch, work, mixture);
     for (std::size_t p = 0; p < policies_.size(); ++p) {
       double* naive = columns + (p * kWays * rollouts + rollout) * kBlockRows;
       double* balance = naive + rollouts * kBlockRows;
@@ -111,21 +112,6 @@ class MisKernel final : public PassKernel {
       for (int i = 0; i < block.rows; ++i) {
         naive[i] *= block.loss[i];
         balance[i] = std::exp(balance[i] - mixture[i]) * block.loss[i];
-      }
-    }
-  }
-
-  /// log Σ_t (n_t/n) π_t(a|x), around the largest term.
-  void log_mixture(const Block& block, PolicyScratch& scratch, double* out, double* work) const {
-    std::fill_n(out, kBlockRows, -HUGE_VAL);
-    for (std::size_t t = 0; t < logging_.size(); ++t) {
-      if (shares_[t] == 0) continue;
-      logging_[t]->log_density(block, scratch, work);
-      const double log_share = std::log(shares_[t]);
-      for (int i = 0; i < block.rows; ++i) {
-        const double term = log_share + work[i];
-        const double high = std::max(out[i], term), low = std::min(out[i], term);
-        out[i] = high == -HUGE_VAL ? high : high + std::log1p(std::exp(low - high));
       }
     }
   }

@@ -1,0 +1,38 @@
+#include "scrm/engine/masked_source.hpp"
+
+#include <array>
+
+#include "copy_block.hpp"
+
+namespace scrm {
+namespace {
+
+class MaskedLoader final : public BlockLoader {
+ public:
+  MaskedLoader(std::unique_ptr<BlockLoader> loader, const Schema& schema) : below(std::move(loader)), buffer(schema) {}
+
+  std::unique_ptr<BlockLoader> below;
+  BlockBuffer buffer;
+};
+
+}  // namespace
+
+std::size_t MaskedSource::loader_bytes() const {
+  return source_.loader_bytes() + block_buffer_bytes(schema());
+}
+
+std::unique_ptr<BlockLoader> MaskedSource::make_loader() const {
+  return std::make_unique<MaskedLoader>(source_.make_loader(), schema());
+}
+
+Block MaskedSource::load(BlockGroup& group, std::int64_t index, BlockLoader& loader, Audit& audit) const {
+  auto& own = static_cast<MaskedLoader&>(loader);
+  const Block block = source_.load(group, index, *own.below, audit);
+  std::array<std::uint8_t, kBlockRows> keep;
+  mask_.expand(block.first_row, kBlockRows, keep.data());
+  copy_block(block, own.buffer);
+  const int left = own.buffer.compact(keep.data(), block.rows);
+  return own.buffer.view(block.first_row, left);
+}
+
+}  // namespace scrm
