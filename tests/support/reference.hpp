@@ -98,11 +98,13 @@ struct Estimated {
   Real value = 0;
   Real standard_error = 0;
   Real range = 0;  ///< of the averaged terms
+  Real noise = 0;  ///< what rounding the inputs of the standard error by one part in N may change it by, times N
 };
 
 inline Estimated average(const Reals& terms) {
   const auto [low, high] = std::minmax_element(terms.begin(), terms.end());
-  return {mean(terms), std::sqrt(sample_variance(terms) / static_cast<Real>(terms.size())), *high - *low};
+  const Real error = std::sqrt(sample_variance(terms) / static_cast<Real>(terms.size()));
+  return {mean(terms), error, *high - *low, error};
 }
 
 template <class Term>
@@ -138,6 +140,9 @@ inline Estimated snips(const Reals& w, const Reals& y) {
   const Real value = out.value;
   const Reals squares = map_rows(w, y, [value](Real wi, Real yi) { return wi * wi * (yi - value) * (yi - value); });
   out.standard_error = std::sqrt(sum(squares)) / sum(w);
+  // The value's own rounding enters as |value| √Σw² / Σw, which is all there is when one row has all the weight.
+  const Real norm = std::sqrt(sum(map_rows(w, y, [](Real wi, Real) { return wi * wi; }))) / sum(w);
+  out.noise = out.standard_error + std::abs(value) * norm;
   const Real scale = mean(w);
   out.range = average(map_rows(w, y, [&](Real wi, Real yi) { return wi * (yi - value) / scale; })).range;
   return out;
@@ -146,7 +151,12 @@ inline Estimated snips(const Reals& w, const Reals& y) {
 /// `excess` is S = Σ_k (w_k − 1) of every row.
 inline Estimated additive(const Reals& excess, const Reals& y) {
   const Real mean_loss = mean(y);
-  return average(map_rows(excess, y, [mean_loss](Real s, Real yi) { return yi + (yi - mean_loss) * s; }));
+  Estimated out = average(map_rows(excess, y, [mean_loss](Real s, Real yi) { return yi + (yi - mean_loss) * s; }));
+  // One pass forms the variance of u − ȳ S from those of u = y + y S and of S, which may cancel.
+  const Real u = average(map_rows(excess, y, [](Real s, Real yi) { return yi + yi * s; })).standard_error;
+  const Real product = mean_loss * average(excess).standard_error;
+  out.noise = (u * u + product * product) / out.standard_error;
+  return out;
 }
 
 /// (Σw)² / Σw².
@@ -157,7 +167,7 @@ inline Real effective_sample_size(const Reals& w) {
 /// The argument in [low, high] at which an increasing function passes through zero.
 template <class Function>
 Real root(Real low, Real high, Function function) {
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 80; ++i) {
     const Real middle = (low + high) / 2;
     (function(middle) < 0 ? low : high) = middle;
   }
@@ -170,21 +180,21 @@ inline Real normal_quantile(Real level) {
 }
 
 /// t with P(|T| ≤ t) = level for T of Student's distribution. With x = √ν tan φ its density is a constant times
-/// cos^{ν−1} φ, which Simpson's rule integrates over a bounded interval.
+/// cos^{ν−1} φ, which Simpson's rule integrates over bounded intervals; the constant is the integral over all of them
+/// (up to x = 50 where hardly anything is beyond that).
 inline Real student_quantile(Real level, Real degrees) {
-  const Real constant =
-      2 * std::exp(std::lgamma((degrees + 1) / 2) - std::lgamma(degrees / 2)) / std::sqrt(std::numbers::pi_v<Real>);
-  const auto probability_within = [&](Real t) {
-    constexpr int kIntervals = 1000;
-    const Real step = std::atan(t / std::sqrt(degrees)) / kIntervals;
+  const auto integral = [degrees](Real end, int intervals) {
+    const Real step = end / static_cast<Real>(intervals);
     Real total = 0;
-    for (int i = 0; i <= kIntervals; ++i) {
-      const Real factor = i == 0 || i == kIntervals ? 1 : (i % 2 == 1 ? 4 : 2);
+    for (int i = 0; i <= intervals; ++i) {
+      const Real factor = i == 0 || i == intervals ? 1 : (i % 2 == 1 ? 4 : 2);
       total += factor * std::pow(std::cos(static_cast<Real>(i) * step), degrees - 1);
     }
-    return constant * total * step / 3;
+    return total * step / 3;
   };
-  return root(0, 1000, [&](Real t) { return probability_within(t) - level; });
+  const Real root_degrees = std::sqrt(degrees);
+  const Real all = integral(degrees < 100 ? std::numbers::pi_v<Real> / 2 : std::atan(50 / root_degrees), 20000);
+  return root(0, 1000, [&](Real t) { return integral(std::atan(t / root_degrees), 1000) / all - level; });
 }
 
 /// Half-width of the empirical Bernstein interval of Maurer and Pontil.
