@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/masked_source.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/kernels/random.hpp"
 #include "shared_passes.hpp"
@@ -216,7 +217,9 @@ double automatic_clip(Source& source, const Policy& start, const LearnOptions& o
   evaluation.estimators = {"clipped"};
   evaluation.skip_bad_rows = options.skip_bad_rows;
   const std::vector<NamedPolicy> policies = {{"start", make_target_policy(start, source.schema(), "the start policy")}};
-  const EvaluationReport report = evaluate(source, policies, evaluation, pass);
+  const RowMask all = options.rows != nullptr ? *options.rows : RowMask(source.rows());
+  MaskedSource rows(source, all);
+  const EvaluationReport report = evaluate(rows, policies, evaluation, pass);
   const double clip = report.policies.front().estimates.front().parameter.value_or(0);
   if (!(clip > 0)) {
     throw Error(ErrorKind::data,

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cmath>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,6 +8,7 @@
 
 #include "command.hpp"
 #include "evaluation_text.hpp"
+#include "option_text.hpp"
 #include "scrm/engine/evaluate.hpp"
 #include "scrm/engine/shard_source.hpp"
 #include "scrm/io/error.hpp"
@@ -29,17 +28,6 @@ struct EvaluateCommand {
   bool reward = false;
   EvaluateOptions options;
 };
-
-/// A number, or nothing for "auto".
-std::optional<double> number_or_auto(const std::string& text, const char* option) {
-  if (text == "auto") return std::nullopt;
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0' || std::isnan(value)) {
-    throw Error(ErrorKind::usage, fmt::format("{} is '{}', but must be a number or 'auto'", option, text));
-  }
-  return value;
-}
 
 std::vector<NamedPolicy> load_policies(const EvaluateCommand& command, const Schema& schema) {
   std::vector<NamedPolicy> policies;

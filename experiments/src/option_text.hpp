@@ -1,0 +1,19 @@
+/// Numbers as people write them on a command line.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace scrm {
+
+/// A number, or nothing when the text is not exactly one.
+std::optional<double> parse_number(const std::string& text);
+
+/// A number, or nothing for "auto"; a usage Error that names the option otherwise.
+std::optional<double> number_or_auto(const std::string& text, const char* option);
+
+/// Numbers separated by commas; a usage Error that names the option and says what it takes otherwise.
+std::vector<double> parse_numbers(const std::string& text, const char* option, const char* takes);
+
+}  // namespace scrm
