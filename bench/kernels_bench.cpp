@@ -7,6 +7,7 @@
 #include "logs.hpp"
 #include "read_sum.hpp"
 #include "scrm/kernels/densities.hpp"
+#include "scrm/kernels/gaussian_weights.hpp"
 #include "scrm/kernels/scores.hpp"
 #include "scrm/kernels/weight_sums.hpp"
 #include "scrm/kernels/weights.hpp"
@@ -27,8 +28,8 @@ bool near(double value, long double truth) {
   return std::abs(value - static_cast<double>(truth)) <= 1e-13 * (1 + std::abs(static_cast<double>(truth)));
 }
 
-void count_rows(benchmark::State& state) {
-  const double rows = static_cast<double>(state.iterations()) * kBlockRows;
+void count_rows(benchmark::State& state, int times = 1) {
+  const double rows = static_cast<double>(state.iterations()) * kBlockRows * times;
   state.counters["s/row"] =
       benchmark::Counter(rows, benchmark::Counter::kIsRate | benchmark::Counter::kInvert, benchmark::Counter::kIs1000);
 }
@@ -122,6 +123,30 @@ void policy_weights(benchmark::State& state) {
   count_rows(state);
 }
 
+// Argument: policies at a time. Rows count once for each policy.
+void fused_weights(benchmark::State& state) {
+  const Block block = one_block();
+  const int count = static_cast<int>(state.range(0));
+  std::vector<Policy> policies;
+  for (int p = 0; p < count; ++p) policies.push_back(target_policy(p));
+  std::vector<LinearGaussian> gaussians;
+  for (const Policy& policy : policies) gaussians.push_back({policy.theta.data(), policy.scale});
+  std::vector<Column> out(static_cast<std::size_t>(count));
+  for (auto _ : state) {
+    gaussian_weights(block, gaussians.data(), count, out[0].data());
+    benchmark::ClobberMemory();
+  }
+  Column plain;
+  PolicyScratch scratch;
+  for (int p = 0; p < count; ++p) {
+    const auto policy = make_target_policy(target_policy(p), schema(), "target");
+    policy->log_density(block, scratch, plain.data());
+    weights_from_log_density(block, plain.data(), plain.data());
+    if (plain.values != out[static_cast<std::size_t>(p)].values) state.SkipWithError("not the bits of separate steps");
+  }
+  count_rows(state, count);
+}
+
 // Arguments: whether a clip M is given, and whether ranges are wanted.
 void weight_sums(benchmark::State& state) {
   const Block block = one_block();
@@ -148,6 +173,7 @@ BENCHMARK(scores);
 BENCHMARK(gaussian_density);
 BENCHMARK(weights_of_logs);
 BENCHMARK(policy_weights);
+BENCHMARK(fused_weights)->Arg(1)->Arg(4)->Arg(32);
 BENCHMARK(weight_sums)->Args({0, 0})->Args({0, 1})->Args({1, 0})->Args({1, 1});
 
 }  // namespace

@@ -10,17 +10,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {
 
-constexpr double kLogSqrtTwoPi = 0.91893853320467274178;
-
-HWY_INLINE V64 log_normal_density(F64 d, V64 x, V64 mean, V64 inverse_scale, V64 log_norm) {
-  const V64 z = hn::Mul(hn::Sub(x, mean), inverse_scale);
-  return hn::NegMulAdd(hn::Mul(z, hn::Set(d, 0.5)), z, log_norm);
-}
-
 void gaussian_impl(const double* action, const double* mean, double scale, double* out) {
   const F64 d;
   const V64 inverse = hn::Set(d, 1.0 / scale);
-  const V64 log_norm = hn::Set(d, -std::log(scale) - kLogSqrtTwoPi);
+  const V64 log_norm = hn::Set(d, log_normal_norm(scale));
   for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
     hn::Store(log_normal_density(d, hn::Load(d, action + i), hn::Load(d, mean + i), inverse, log_norm), d, out + i);
   }
@@ -29,7 +22,7 @@ void gaussian_impl(const double* action, const double* mean, double scale, doubl
 void lognormal_impl(const double* action, const double* mean, double scale, double* out) {
   const F64 d;
   const V64 inverse = hn::Set(d, 1.0 / scale);
-  const V64 log_norm = hn::Set(d, -std::log(scale) - kLogSqrtTwoPi);
+  const V64 log_norm = hn::Set(d, log_normal_norm(scale));
   for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
     const V64 a = hn::Load(d, action + i);
     const auto positive = hn::Gt(a, hn::Zero(d));

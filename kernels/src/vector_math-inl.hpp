@@ -18,23 +18,40 @@ namespace hn = hwy::HWY_NAMESPACE;
 using F64 = hn::ScalableTag<double>;
 using V64 = hn::Vec<F64>;
 
+HWY_INLINE V64 load_column(F64 d, const double* p) {
+  return hn::Load(d, p);
+}
+HWY_INLINE V64 load_column(F64 d, const float* p) {
+  return hn::PromoteTo(d, hn::Load(hn::Rebind<float, F64>(), p));
+}
+
 // exp_ordinary is for arguments up to this size; results beyond are near the ends of the doubles, and rare.
 constexpr double kVectorExpLimit = 700.0;
 
 // exp(x) for |x| ≤ 700, within an ulp: e^x = 2^n e^r with n an integer and |r| ≤ ln 2 / 2. Its results are ordinary
 // doubles, so that 2^n is one addition to the exponent bits; that, and no care for the ends of the range, makes it
-// faster than a general exponential, and half of a pass over many policies is spent here.
-HWY_INLINE V64 exp_ordinary(F64 d, V64 x) {
-  const hn::RebindToSigned<F64> di;
+// faster than a general exponential, and half of a pass over many policies is spent here. In two halves, for loops that
+// would otherwise be one long chain.
+struct ReducedExp {
+  V64 r;
+  V64 n_bits;  // n in the low bits
+};
+
+HWY_INLINE ReducedExp reduce_exp(F64 d, V64 x) {
   // Adding 1.5·2^52 leaves the nearest integer in the low bits of the sum.
   const V64 magic = hn::Set(d, 6755399441055744.0);
   const V64 shifted = hn::MulAdd(x, hn::Set(d, 1.4426950408889634074), magic);
   const V64 n = hn::Sub(shifted, magic);
   // ln 2 in two parts, the first short enough that n times it is exact even without fused operations.
-  V64 r = hn::NegMulAdd(n, hn::Set(d, 0x1.62e42fee00000p-1), x);
-  r = hn::NegMulAdd(n, hn::Set(d, 0x1.a39ef35793c76p-33), r);
+  const V64 high = hn::NegMulAdd(n, hn::Set(d, 0x1.62e42fee00000p-1), x);
+  return {hn::NegMulAdd(n, hn::Set(d, 0x1.a39ef35793c76p-33), high), shifted};
+}
+
+HWY_INLINE V64 finish_exp(F64 d, ReducedExp x) {
+  const hn::RebindToSigned<F64> di;
   // e^r = 1 + r + r² q(r); q interpolates at ten Chebyshev nodes, 0.15 ulp off at most. Pairs of terms are combined
   // side by side, since a chain of ten operations would wait for each of them.
+  const V64 r = x.r;
   const V64 r2 = hn::Mul(r, r);
   const V64 r4 = hn::Mul(r2, r2);
   const V64 q0 = hn::MulAdd(r, hn::Set(d, 0x1.5555555555556p-3), hn::Set(d, 0x1.0000000000001p-1));
@@ -46,7 +63,11 @@ HWY_INLINE V64 exp_ordinary(F64 d, V64 x) {
   const V64 high = hn::MulAdd(q8, r4, hn::MulAdd(q6, r2, q4));
   const V64 q = hn::MulAdd(high, r4, low);
   const V64 power = hn::Add(hn::Set(d, 1.0), hn::MulAdd(q, r2, r));
-  return hn::BitCast(d, hn::Add(hn::BitCast(di, power), hn::ShiftLeft<52>(hn::BitCast(di, shifted))));
+  return hn::BitCast(d, hn::Add(hn::BitCast(di, power), hn::ShiftLeft<52>(hn::BitCast(di, x.n_bits))));
+}
+
+HWY_INLINE V64 exp_ordinary(F64 d, V64 x) {
+  return finish_exp(d, reduce_exp(d, x));
 }
 
 HWY_INLINE V64 exp_any(F64 d, V64 x) {
@@ -67,6 +88,35 @@ HWY_INLINE V64 exp_any(F64 d, V64 x) {
 HWY_INLINE V64 log_any(F64 d, V64 x) {
   const auto zero = hn::Eq(x, hn::Zero(d));
   return hn::IfThenElse(zero, hn::Set(d, -HUGE_VAL), hn::Log(d, x));
+}
+
+// log N(x; mean, scale²) with the scale-only part from log_normal_norm(scale).
+HWY_INLINE V64 log_normal_density(F64 d, V64 x, V64 mean, V64 inverse_scale, V64 log_norm) {
+  const V64 z = hn::Mul(hn::Sub(x, mean), inverse_scale);
+  return hn::NegMulAdd(hn::Mul(z, hn::Set(d, 0.5)), z, log_norm);
+}
+
+inline double log_normal_norm(double scale) {
+  constexpr double kLogSqrtTwoPi = 0.91893853320467274178;
+  return -std::log(scale) - kLogSqrtTwoPi;
+}
+
+// One vector of weights from log π and the aligned propensities, or log-propensities, of its rows.
+template <bool kLogPropensity>
+HWY_INLINE V64 weight(F64 d, V64 log_density, const double* propensity) {
+  const V64 p = hn::Load(d, propensity);
+  if constexpr (kLogPropensity) return exp_any(d, hn::Sub(log_density, p));
+  const auto extreme = hn::Gt(hn::Abs(log_density), hn::Set(d, kVectorExpLimit));
+  if (HWY_LIKELY(hn::AllFalse(d, extreme))) return hn::Div(exp_ordinary(d, log_density), p);
+  // Only the extreme rows go another way: what a row gets must not depend on its neighbours.
+  HWY_ALIGN double logs[HWY_MAX_BYTES / sizeof(double)];
+  HWY_ALIGN double results[HWY_MAX_BYTES / sizeof(double)];
+  hn::Store(log_density, d, logs);
+  hn::Store(hn::Div(exp_ordinary(d, hn::IfThenZeroElse(extreme, log_density)), p), d, results);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
+    if (std::abs(logs[i]) > kVectorExpLimit) results[i] = std::exp(logs[i] - std::log(propensity[i]));
+  }
+  return hn::Load(d, results);
 }
 
 }  // namespace scrm::HWY_NAMESPACE

@@ -10,32 +10,20 @@
 HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {
 
-void from_logs_impl(const double* log_density, const double* log_propensity, double* out) {
+template <bool kLogPropensity>
+HWY_INLINE void from_log_density(const double* log_density, const double* propensity, double* out) {
   const F64 d;
   for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
-    hn::Store(exp_any(d, hn::Sub(hn::Load(d, log_density + i), hn::Load(d, log_propensity + i))), d, out + i);
+    hn::Store(weight<kLogPropensity>(d, hn::Load(d, log_density + i), propensity + i), d, out + i);
   }
 }
 
+void from_logs_impl(const double* log_density, const double* log_propensity, double* out) {
+  from_log_density<true>(log_density, log_propensity, out);
+}
+
 void from_log_and_propensity_impl(const double* log_density, const double* propensity, double* out) {
-  const F64 d;
-  const V64 limit = hn::Set(d, kVectorExpLimit);
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  for (int i = 0; i < kBlockRows; i += lanes) {
-    const V64 x = hn::Load(d, log_density + i);
-    const auto extreme = hn::Gt(hn::Abs(x), limit);
-    if (HWY_LIKELY(hn::AllFalse(d, extreme))) {
-      hn::Store(hn::Div(exp_ordinary(d, x), hn::Load(d, propensity + i)), d, out + i);
-      continue;
-    }
-    // Only the extreme rows go another way: what a row gets must not depend on its neighbours.
-    HWY_ALIGN double logs[HWY_MAX_BYTES / sizeof(double)];
-    hn::Store(x, d, logs);
-    hn::Store(hn::Div(exp_ordinary(d, hn::IfThenZeroElse(extreme, x)), hn::Load(d, propensity + i)), d, out + i);
-    for (int j = 0; j < lanes; ++j) {
-      if (std::abs(logs[j]) > kVectorExpLimit) out[i + j] = std::exp(logs[j] - std::log(propensity[i + j]));
-    }
-  }
+  from_log_density<false>(log_density, propensity, out);
 }
 
 void ratio_impl(const double* density, const double* propensity, double* out) {
