@@ -155,6 +155,7 @@ struct Dataset::Impl {
   std::int64_t chunk_rows = 0;
   MemoryBound row_bound;
   MemoryBound entry_bound;
+  std::shared_ptr<BufferPool> pool = std::make_shared<BufferPool>();
   std::list<std::pair<std::size_t, OpenShard>> open;  ///< most recently used first
 
   void add(Shard shard, ShardMemory shard_memory);
@@ -192,7 +193,7 @@ OpenShard& Dataset::Impl::open_shard(std::size_t index) {
   } else {
     if (open.size() >= kOpenShards) open.pop_back();
     open.emplace_front(std::piecewise_construct, std::forward_as_tuple(index),
-                       std::forward_as_tuple(shards[index].path, *schema, shards[index].rows));
+                       std::forward_as_tuple(shards[index].path, *schema, shards[index].rows, pool));
   }
   return open.front().second;
 }
@@ -203,7 +204,7 @@ Dataset::Dataset(const std::vector<std::string>& paths, const ReadOptions& optio
   SchemaBuilder builder(options);
   for (const std::string& path : paths) {
     for (const std::string& file_path : shard_paths(path)) {
-      const FileAccess file = open_file(file_path);
+      const FileAccess file = open_file(file_path, impl_->pool);
       const hdf5::Lock lock;
       ShardHeader header = read_shard_header(file, options);
       builder.add(file_path, header);

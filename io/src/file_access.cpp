@@ -12,6 +12,7 @@ namespace scrm {
 
 FileAccess::FileAccess(FileAccess&& other) noexcept
     : path(std::move(other.path)),
+      pool(std::move(other.pool)),
       handle(std::move(other.handle)),
       descriptor(std::exchange(other.descriptor, -1)),
       bytes(other.bytes),
@@ -25,10 +26,11 @@ FileAccess::~FileAccess() {
   }
 }
 
-FileAccess open_file(const std::string& path) {
+FileAccess open_file(const std::string& path, std::shared_ptr<BufferPool> pool) {
   const hdf5::Lock lock;
   FileAccess file;
   file.path = std::make_shared<const std::string>(path);
+  file.pool = std::move(pool);
   const Place place{.file = path};
   file.descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status {};

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "buffer_pool.hpp"
 #include "hdf5_handle.hpp"
 
 namespace scrm {
@@ -12,6 +13,7 @@ namespace scrm {
 /// The file behind an array: HDF5's handle, and a descriptor of our own to map and copy by address.
 struct FileAccess {
   std::shared_ptr<const std::string> path;
+  std::shared_ptr<BufferPool> pool;  ///< for its chunks
   hdf5::Handle handle;
   int descriptor = -1;
   std::int64_t bytes = 0;
@@ -24,6 +26,6 @@ struct FileAccess {
 };
 
 /// Opens an HDF5 file for reading; errors tell a missing file from one that is foreign, damaged or cut short.
-FileAccess open_file(const std::string& path);
+FileAccess open_file(const std::string& path, std::shared_ptr<BufferPool> pool);
 
 }  // namespace scrm

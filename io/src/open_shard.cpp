@@ -6,7 +6,8 @@
 
 namespace scrm {
 
-OpenShard::OpenShard(const std::string& path, const Schema& schema, std::int64_t rows) : file_(open_file(path)) {
+OpenShard::OpenShard(const std::string& path, const Schema& schema, std::int64_t rows, std::shared_ptr<BufferPool> pool)
+    : file_(open_file(path, std::move(pool))) {
   const hdf5::Lock lock;
   if (schema.sparse) {
     indptr_ = open("context/indptr", rows + 1, 1);

@@ -36,33 +36,6 @@ libdeflate_decompressor* thread_decompressor() {
   return decompressor.get();
 }
 
-/// Memory for shuffled bytes, kept by the thread while it is of ordinary size: fresh pages would cost as much as the
-/// unshuffling.
-class Scratch {
- public:
-  explicit Scratch(std::size_t bytes) {
-    if (bytes > kKept) {
-      own_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
-      data_ = own_.get();
-      return;
-    }
-    thread_local std::unique_ptr<std::byte[]> kept;
-    thread_local std::size_t capacity = 0;
-    if (capacity < bytes) {
-      capacity = 0;
-      kept = std::make_unique_for_overwrite<std::byte[]>(bytes);
-      capacity = bytes;
-    }
-    data_ = kept.get();
-  }
-  std::byte* data() const noexcept { return data_; }
-
- private:
-  static constexpr std::size_t kKept = std::size_t{16} << 20;
-  std::unique_ptr<std::byte[]> own_;
-  std::byte* data_ = nullptr;
-};
-
 }  // namespace
 
 std::unique_ptr<MappedBytes> MappedBytes::map(int file, std::size_t offset, std::size_t length,
@@ -97,7 +70,7 @@ const std::byte* MappedBytes::ready(std::size_t from, std::size_t length) {
   return base_ + skip_ + from;
 }
 
-ChunkBytes::ChunkBytes(std::unique_ptr<std::byte[]> raw, std::size_t raw_bytes, ChunkCoding coding)
+ChunkBytes::ChunkBytes(BufferPool::Buffer raw, std::size_t raw_bytes, ChunkCoding coding)
     : raw_(std::move(raw)), raw_bytes_(raw_bytes), coding_(std::move(coding)) {}
 
 const std::byte* ChunkBytes::ready(std::size_t from, std::size_t) {
@@ -125,20 +98,20 @@ void ChunkBytes::decode() {
   state_.store(State::decoded, std::memory_order_release);
 }
 
-std::unique_ptr<std::byte[]> ChunkBytes::decoded_bytes() {
+BufferPool::Buffer ChunkBytes::decoded_bytes() {
   const std::size_t size = coding_.decoded_bytes;
   if (!coding_.deflated && raw_bytes_ != size) fail(fmt::format("has {} bytes instead of {}", raw_bytes_, size));
   if (!coding_.deflated && !coding_.shuffled) return std::move(raw_);
 
-  auto plain = std::make_unique_for_overwrite<std::byte[]>(size);
+  BufferPool::Buffer plain = coding_.pool->take(size);
   if (!coding_.deflated) {
     unshuffle(raw_.get(), plain.get(), size, coding_.element_size);
   } else if (!coding_.shuffled) {
     inflate(plain.get());
   } else {
-    const Scratch scratch(size);
-    inflate(scratch.data());
-    unshuffle(scratch.data(), plain.get(), size, coding_.element_size);
+    const BufferPool::Buffer shuffled = coding_.pool->take(size);
+    inflate(shuffled.get());
+    unshuffle(shuffled.get(), plain.get(), size, coding_.element_size);
   }
   return plain;
 }

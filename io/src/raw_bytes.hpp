@@ -8,6 +8,8 @@
 #include <mutex>
 #include <string>
 
+#include "buffer_pool.hpp"
+
 namespace scrm {
 
 class RawBytes {
@@ -61,6 +63,7 @@ struct ChunkCoding {
   bool deflated = false;
   std::size_t element_size = 1;
   std::size_t decoded_bytes = 0;
+  std::shared_ptr<BufferPool> pool;
   std::shared_ptr<const std::string> path;
   std::string dataset;
   std::int64_t first_row = 0;
@@ -70,7 +73,7 @@ struct ChunkCoding {
 /// One chunk as the file holds it; the first thread that needs it decodes it, once.
 class ChunkBytes final : public RawBytes {
  public:
-  ChunkBytes(std::unique_ptr<std::byte[]> raw, std::size_t raw_bytes, ChunkCoding coding);
+  ChunkBytes(BufferPool::Buffer raw, std::size_t raw_bytes, ChunkCoding coding);
 
   const std::byte* ready(std::size_t from, std::size_t length) override;
   void help() override;
@@ -80,14 +83,14 @@ class ChunkBytes final : public RawBytes {
   enum class State : std::uint8_t { raw, decoding, decoded };
 
   void decode();
-  std::unique_ptr<std::byte[]> decoded_bytes();
+  BufferPool::Buffer decoded_bytes();
   void inflate(std::byte* to) const;
   [[noreturn]] void fail(const std::string& why) const;
 
-  std::unique_ptr<std::byte[]> raw_;
+  BufferPool::Buffer raw_;
   std::size_t raw_bytes_;
   ChunkCoding coding_;
-  std::unique_ptr<std::byte[]> decoded_;
+  BufferPool::Buffer decoded_;
   std::mutex mutex_;
   std::atomic<State> state_{State::raw};
 };

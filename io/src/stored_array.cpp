@@ -196,7 +196,9 @@ void StoredArray::read_storage(const FileAccess& file) {
 }
 
 MemoryCost StoredArray::memory_cost() const noexcept {
-  constexpr double kTileOverhead = 2 * 4096 + 256;  // the pages at both ends, and the tile itself
+  // The tile itself, and, where it is large enough to be mapped, the pages at both ends.
+  const bool small = static_cast<std::size_t>(rows_) * row_bytes() < kMinMapped;
+  const double tile_overhead = small ? 512 : 2 * 4096 + 512;
   MemoryCost cost;
   if (storage_ == Storage::coded_chunks) {
     // Raw and decoded bytes of a chunk do not stay together for long, but a badly compressed chunk is the larger of
@@ -212,11 +214,11 @@ MemoryCost StoredArray::memory_cost() const noexcept {
     return cost;
   }
   cost.per_row = static_cast<double>(row_bytes());
-  cost.fixed = kTileOverhead + static_cast<double>(stored_chunk_bytes_);
+  cost.fixed = tile_overhead + static_cast<double>(stored_chunk_bytes_);
   if (storage_ == Storage::plain_chunks) {
     const double across = static_cast<double>(chunks_across());
-    cost.per_row = (static_cast<double>(chunk_bytes()) + kTileOverhead) * across / static_cast<double>(chunk_rows_);
-    cost.fixed = 2 * kTileOverhead * across;
+    cost.per_row = (static_cast<double>(chunk_bytes()) + tile_overhead) * across / static_cast<double>(chunk_rows_);
+    cost.fixed = 2 * tile_overhead * across;
   }
   cost.total = cost.fixed + cost.per_row * static_cast<double>(rows_);
   return cost;

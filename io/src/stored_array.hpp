@@ -13,6 +13,9 @@
 
 namespace scrm {
 
+/// Shorter stretches of a file are copied at once: that is cheaper than mapping them.
+inline constexpr std::size_t kMinMapped = std::size_t{128} << 10;
+
 /// Rows [row, row + rows) x columns [column, column + columns) of what was fetched, row-major from `offset` on.
 struct RawTile {
   std::int64_t row = 0;

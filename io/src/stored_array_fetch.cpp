@@ -11,9 +11,6 @@
 namespace scrm {
 namespace {
 
-// Shorter stretches are copied at once: that is cheaper than mapping them.
-constexpr std::size_t kMinMapped = std::size_t{128} << 10;
-
 hid_t memory_type(Element element) {
   switch (element) {
     case Element::i8:
@@ -194,7 +191,7 @@ std::shared_ptr<RawBytes> StoredArray::coded_chunk(const FileAccess& file, std::
                             file.bytes),
                 place(file));
   }
-  auto raw = std::make_unique_for_overwrite<std::byte[]>(stored);
+  BufferPool::Buffer raw = file.pool->take(stored);
   std::uint32_t skipped = 0;
   if (H5Dread_chunk(dataset_.get(), H5P_DEFAULT, corner, &skipped, raw.get()) < 0) {
     hdf5::fail(ErrorKind::data, fmt::format("the chunk at row {} cannot be read", first), place(file));
@@ -205,6 +202,7 @@ std::shared_ptr<RawBytes> StoredArray::coded_chunk(const FileAccess& file, std::
   coding.deflated = applied(deflate_filter_);
   coding.element_size = element_size(element_);
   coding.decoded_bytes = chunk_bytes();
+  coding.pool = file.pool;
   coding.path = file.path;
   coding.dataset = name_;
   coding.first_row = first;
