@@ -17,7 +17,8 @@ namespace {
 // A chunk is read, inflated and held whole: this many bytes keeps a few of them per thread affordable.
 constexpr std::int64_t kLargestChunk = std::int64_t{16} << 20;
 constexpr std::int64_t kDefaultChunkRows = 65536;
-// Measured on simulated logs: level 4 gives up 1 % of size against level 6 and takes 60 % of its time.
+// Measured on 4 million shuffled normal doubles: level 4 leaves 87.7 % of the bytes, level 6 takes a third more time
+// for no gain, level 1 saves a third of the time and leaves 88.1 %.
 constexpr int kDeflateLevel = 4;
 
 /// Rows [from, to) of `width` columns, kBlockRows apart, become row-major. Eight rows at a time: a cache line of each
