@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "bootstrap.hpp"
@@ -44,23 +45,16 @@ class EvaluationKernel final : public PassKernel {
   void compute(const Block& block, Partial& out) const override {
     EvaluationSums& sums = static_cast<Sums&>(out).sums;
     ScratchPool::Loan scratch(scratch_);
-    alignas(kColumnAlignment) double weights[kBlockRows];
-    alignas(kColumnAlignment) double excess[kBlockRows];
+    alignas(kColumnAlignment) double weights[kPoliciesTogether * kBlockRows];
+    for (std::size_t first = 0; first < policies_.size(); first += kPoliciesTogether) {
+      std::array<const TargetPolicy*, kPoliciesTogether> together{};
+      const std::size_t count = std::min(together.size(), policies_.size() - first);
+      for (std::size_t k = 0; k < count; ++k) together[k] = policies_[first + k].policy.get();
+      weights_of_all({together.data(), count}, block, *scratch, weights);
+      for (std::size_t k = 0; k < count; ++k) add_policy(block, first + k, weights + k * kBlockRows, *scratch, sums);
+    }
     sums.loss = loss_moments(block);
     if (bootstrap_ != nullptr) bootstrap_->add_block_losses(block);
-    for (std::size_t p = 0; p < policies_.size(); ++p) {
-      const TargetPolicy& policy = *policies_[p].policy;
-      policy.weights(block, *scratch, weights);
-      const bool additive = additive_ && policy.has_label_probability();
-      if (additive) {
-        double* labels = (*scratch).columns(PolicyScratch::kCallerSlot, block.num_actions);
-        policy.label_probability(block, *scratch, labels);
-        label_weight_excess(block, labels, rules_.alpha, excess);
-        sums.additive[p] = additive_moments(block, excess);
-      }
-      if (bootstrap_ != nullptr) bootstrap_->add_block(block, p, weights, rules_, additive ? excess : nullptr);
-      compute_weight_sums(block, weights, rules_, sums.weights[p]);
-    }
   }
 
   void merge(Partial& earlier, const Partial& later) const override {
@@ -74,6 +68,21 @@ class EvaluationKernel final : public PassKernel {
   }
 
  private:
+  void add_policy(const Block& block, std::size_t p, double* weights, PolicyScratch& scratch,
+                  EvaluationSums& sums) const {
+    const TargetPolicy& policy = *policies_[p].policy;
+    alignas(kColumnAlignment) double excess[kBlockRows];
+    const bool additive = additive_ && policy.has_label_probability();
+    if (additive) {
+      double* labels = scratch.columns(PolicyScratch::kCallerSlot, block.num_actions);
+      policy.label_probability(block, scratch, labels);
+      label_weight_excess(block, labels, rules_.alpha, excess);
+      sums.additive[p] = additive_moments(block, excess);
+    }
+    if (bootstrap_ != nullptr) bootstrap_->add_block(block, p, weights, rules_, additive ? excess : nullptr);
+    compute_weight_sums(block, weights, rules_, sums.weights[p]);
+  }
+
   const std::vector<NamedPolicy>& policies_;
   WeightRules rules_;
   bool additive_;

@@ -2,6 +2,7 @@
 
 #include "policy_kinds.hpp"
 #include "scrm/kernels/densities.hpp"
+#include "scrm/kernels/gaussian_weights.hpp"
 #include "scrm/kernels/scores.hpp"
 
 namespace scrm {
@@ -23,6 +24,17 @@ class NormalPolicy final : public TargetPolicy {
     } else {
       lognormal_log_density(block.action, out, policy_.scale, out);
     }
+  }
+
+  void weights(const Block& block, PolicyScratch& scratch, double* out) const override {
+    const LinearGaussian self = linear_gaussian();
+    if (self.theta == nullptr || !can_sweep(block)) return TargetPolicy::weights(block, scratch, out);
+    gaussian_weights(block, &self, 1, out);
+  }
+
+  LinearGaussian linear_gaussian() const override {
+    const bool applies = policy_.kind == PolicyKind::gaussian && policy_.features == FeatureMap::linear;
+    return applies ? LinearGaussian{policy_.theta.data(), policy_.scale} : LinearGaussian{};
   }
 
   std::size_t scratch_bytes() const override { return 0; }

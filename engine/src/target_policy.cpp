@@ -39,6 +39,28 @@ void TargetPolicy::weights(const Block& block, PolicyScratch& scratch, double* o
   weights_from_log_density(block, out, out);
 }
 
+void weights_of_all(std::span<const TargetPolicy* const> policies, const Block& block, PolicyScratch& scratch,
+                    double* out) {
+  std::size_t p = 0;
+  while (p < policies.size()) {
+    std::array<LinearGaussian, kPoliciesTogether> together;
+    std::size_t count = 0;
+    while (can_sweep(block) && count < together.size() && p + count < policies.size()) {
+      together[count] = policies[p + count]->linear_gaussian();
+      if (together[count].theta == nullptr) break;
+      ++count;
+    }
+    double* columns = out + p * kBlockRows;
+    if (count > 0) {
+      gaussian_weights(block, together.data(), static_cast<int>(count), columns);
+    } else {
+      policies[p]->weights(block, scratch, columns);
+      count = 1;
+    }
+    p += count;
+  }
+}
+
 void TargetPolicy::label_probability(const Block&, PolicyScratch&, double*) const {
   throw Error(ErrorKind::usage, "this policy has no probabilities of single labels");
 }

@@ -77,17 +77,36 @@ HWY_INLINE bool reduce_tile(const Tile& tile, double* r, double* n_bits) {
   return hn::AllFalse(d, extreme);
 }
 
-// Second half. While a tile is in the arithmetic units, the context of the next one (`next`, or null) is on its way
-// from memory: without this the memory would wait through every exponential.
-template <bool kLogPropensity, class T>
-HWY_INLINE void finish_tile(const Tile& tile, const double* r, const double* n_bits, const T* next,
-                            std::int64_t features, double* out) {
-  const F64 d;
-  constexpr int kLineRows = static_cast<int>(kColumnAlignment / sizeof(T));
-  for (int i = 0; i < kTileRows; i += static_cast<int>(hn::Lanes(d))) {
-    if (next != nullptr && i % kLineRows == 0) {
-      for (std::int64_t j = 0; j < features; ++j) prefetch(next + j * kBlockRows + i);
+// The rows after a tile, of which the columns come from memory while the tile is in the arithmetic units: without this
+// the memory would wait through every exponential. No features: nothing is fetched.
+template <class T>
+struct NextRows {
+  const T* context;
+  const double* action;
+  const double* propensity;
+  const double* loss;
+  std::int64_t features;
+
+  HWY_INLINE void fetch(int i) const {
+    if (features == 0) return;
+    if (i % static_cast<int>(kColumnAlignment / sizeof(T)) == 0) {
+      for (std::int64_t j = 0; j < features; ++j) prefetch(context + j * kBlockRows + i);
     }
+    if (i % static_cast<int>(kColumnAlignment / sizeof(double)) == 0) {
+      prefetch(action + i);
+      prefetch(propensity + i);
+      prefetch(loss + i);
+    }
+  }
+};
+
+// Second half.
+template <bool kLogPropensity, class T>
+HWY_INLINE void finish_tile(const Tile& tile, const double* r, const double* n_bits, const NextRows<T>& next,
+                            double* out) {
+  const F64 d;
+  for (int i = 0; i < kTileRows; i += static_cast<int>(hn::Lanes(d))) {
+    next.fetch(i);
     V64 w = finish_exp(d, {hn::Load(d, r + i), hn::Load(d, n_bits + i)});
     if constexpr (!kLogPropensity) w = hn::Div(w, hn::Load(d, tile.propensity + i));
     hn::Store(w, d, out + i);
@@ -97,10 +116,10 @@ HWY_INLINE void finish_tile(const Tile& tile, const double* r, const double* n_b
 // The weights of one tile. Two loops, since from mean to weight is a chain of twenty operations, of which the processor
 // could not keep enough in flight to fill its units.
 template <bool kLogPropensity, class T>
-HWY_INLINE void tile_weights(const Tile& tile, const T* next, std::int64_t features, double* out) {
+HWY_INLINE void tile_weights(const Tile& tile, const NextRows<T>& next, double* out) {
   alignas(kColumnAlignment) double r[kTileRows], n_bits[kTileRows];
   if (HWY_LIKELY(reduce_tile<kLogPropensity>(tile, r, n_bits))) {
-    finish_tile<kLogPropensity>(tile, r, n_bits, next, features, out);
+    finish_tile<kLogPropensity>(tile, r, n_bits, next, out);
     return;
   }
   const F64 d;
@@ -120,13 +139,15 @@ HWY_INLINE void group_weights(const Block& block, const T* context, const Linear
     tiles[p].log_norm = log_normal_norm(policies[p].scale);
   }
   for (int first = 0; first < kBlockRows; first += kTileRows) {
-    const bool ahead = first + kTileRows < kBlockRows && block.features <= kPrefetchFeatures;
-    const T* next = ahead ? context + first + kTileRows : nullptr;
+    const int then = first + kTileRows;
+    NextRows<T> next{context + then, block.action + then, propensity + then, block.loss + then, block.features};
+    if (then == kBlockRows || block.features > kPrefetchFeatures) next.features = 0;
     tile_means<kPolicies>(context + first, block.features, policies, mean);
     for (int p = 0; p < kPolicies; ++p) {
       tiles[p].action = block.action + first;
       tiles[p].propensity = propensity + first;
-      tile_weights<kLogPropensity>(tiles[p], p == 0 ? next : nullptr, block.features, out + p * kBlockRows + first);
+      tile_weights<kLogPropensity>(tiles[p], next, out + p * kBlockRows + first);
+      next.features = 0;
     }
   }
 }

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "scrm/io/schema.hpp"
 #include "scrm/kernels/block.hpp"
+#include "scrm/kernels/gaussian_weights.hpp"
 #include "scrm/kernels/policy.hpp"
 
 namespace scrm {
@@ -47,9 +49,17 @@ class TargetPolicy {
   virtual bool has_label_probability() const { return false; }
   /// Probability of each logged bit by itself; K columns.
   virtual void label_probability(const Block& block, PolicyScratch& scratch, double* out) const;
+  /// Mean and scale of a policy that is gaussian with linear features; one without a theta for all others.
+  virtual LinearGaussian linear_gaussian() const { return {}; }
   /// Bytes of scratch that a thread needs.
   virtual std::size_t scratch_bytes() const = 0;
 };
+
+/// Weights of several policies, a column each, to the bit what each gives alone: linear gaussian policies that follow
+/// each other share their sweep over the context. kPoliciesTogether is how many are best asked for at once.
+void weights_of_all(std::span<const TargetPolicy* const> policies, const Block& block, PolicyScratch& scratch,
+                    double* out);
+inline constexpr int kPoliciesTogether = 4;
 
 /// Readies a policy for data of this schema. `name` stands in errors: action kind or dimension that does not fit.
 std::unique_ptr<TargetPolicy> make_target_policy(const Policy& policy, const Schema& schema, const std::string& name);
