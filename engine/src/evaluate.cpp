@@ -130,8 +130,12 @@ Diagnostics diagnose(const PolicyTotals& totals, const TopRows& top) {
   const double mean = w.true_mean();
   out.mean_weight = if_finite(mean);
   const double error = w.standard_deviation() / std::sqrt(w.count);
-  if (totals.rows > 1)
-    out.mean_weight_z = error > 0 ? if_finite((mean - 1) / error) : if_finite(mean == 1 ? 0.0 : HUGE_VAL);
+  if (totals.rows > 1) {
+    // Weights that differ from one by rounding alone are one, however little they spread.
+    constexpr double kRounding = 1e-12;
+    const bool one = std::abs(mean - 1) < kRounding;
+    out.mean_weight_z = one ? 0.0 : (error > 0 ? if_finite((mean - 1) / error) : std::nullopt);
+  }
   // (Σw)² / Σw² = n mean² / (mean² + square_sum / n): the unit of the weights cancels.
   const double square = w.mean * w.mean;
   if (w.mean > 0) out.ess = if_finite(w.count * (square / (square + w.square_sum / w.count)));

@@ -284,6 +284,8 @@ std::vector<std::int64_t> read_offsets(const FileAccess& file, const StoredArray
     const std::int64_t row = first + static_cast<std::int64_t>(i);
     throw Error(ErrorKind::data, why, {.file = *file.path, .dataset = indptr.name(), .row = row});
   };
+  if (first == 0 && offsets.front() != 0)
+    bad(0, fmt::format("{} is not 0, where the entries of the first row begin", offsets.front()));
   std::int64_t before = 0;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     const std::int64_t at = offsets[i];

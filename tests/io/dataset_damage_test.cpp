@@ -96,6 +96,7 @@ def csr(ptr, idx, val, d=4):
 change('falling', csr([0, 2, 1, 3], [0, 1, 2], [1., 1, 1]), 3); change('beyond', csr([0, 1, 2, 4], [0, 1, 2], [1., 1, 1]), 3)
 change('bad_index', csr([0, 1, 2, 3], [0, 4, 2], [1., 1, 1]), 3); change('negative_index', csr([0, 1, 2, 3], [0, 1, -1], [1., 1, 1]), 3)
 change('short_indptr', csr([0, 1, 2], [0, 1], [1., 1]), 3); change('uneven', csr([0, 1, 2, 3], [0, 1, 2], [1., 1]), 3)
+change('late_start', csr([1, 1, 2, 3], [0, 1, 2], [1., 1, 1]), 3)
 change('no_features', csr([0, 1, 2, 3], [0, 1, 2], [1., 1, 1], None), 3)
 open('text.h5', 'w').write('a,b,c\n' * 100); open('empty.h5', 'w').close(); os.mkdir('nothing')
 change('good', lambda f: None)
@@ -128,6 +129,7 @@ change('good', lambda f: None)
       {"group_loss.h5", {": loss: is not a dataset"}},
       {"lzf.h5", {": context: ", "lzf", "gzip"}},
       {"falling.h5", {": context/indptr, row 2: 1 is less than 2"}},
+      {"late_start.h5", {": context/indptr, row 0: 1 is not 0"}},
       {"beyond.h5", {": context/indptr, row 3: 4 is beyond the 3 entries"}},
       {"bad_index.h5", {": context/indices, row 1: 4 ", "4 features"}},
       {"negative_index.h5", {": context/indices, row 2: -1 "}},

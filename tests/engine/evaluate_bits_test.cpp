@@ -1,0 +1,198 @@
+// labels: fast threads io
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/shard_source.hpp"
+#include "scrm/io/shard_writer.hpp"
+#include "support/check_report.hpp"
+#include "support/random_rows.hpp"
+
+using namespace scrm;
+using namespace scrm::testing;
+
+namespace {
+
+/// A folder of its own that goes away with the test.
+struct TemporaryFolder {
+  TemporaryFolder() : path(std::filesystem::temp_directory_path() / ("scrm-evaluate-" + std::to_string(getpid()))) {
+    std::filesystem::remove_all(path);
+    std::filesystem::create_directories(path);
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path); }
+  std::filesystem::path path;
+};
+
+void write_shard(const std::string& path, const LoggedRows& rows, std::int64_t first, std::int64_t count,
+                 const WriteOptions& options) {
+  ShardWriter writer(path, rows.schema, options);
+  for (std::int64_t at = first; at < first + count; at += 777) {
+    const int some = static_cast<int>(std::min<std::int64_t>(777, first + count - at));
+    writer.append(make_buffer(rows, at, some)->view(at, some));
+  }
+  writer.commit();
+}
+
+Schema rich_schema(ActionKind kind, bool sparse, FloatType type, PropensityForm form) {
+  Schema schema;
+  schema.action_kind = kind;
+  schema.num_actions = kind == ActionKind::continuous ? 0 : 3;
+  schema.features = 5;
+  schema.sparse = sparse;
+  schema.context_type = type;
+  schema.propensity = form;
+  schema.label_propensity = kind == ActionKind::multilabel;
+  schema.targets = {"one", "two"};
+  return schema;
+}
+
+std::vector<NamedPolicy> policies_for(const Schema& schema) {
+  const PolicyKind kind = schema.action_kind == ActionKind::continuous    ? PolicyKind::gaussian
+                          : schema.action_kind == ActionKind::categorical ? PolicyKind::softmax
+                                                                          : PolicyKind::multilabel;
+  std::vector<NamedPolicy> out;
+  for (std::uint64_t p = 0; p < 3; ++p) {
+    out.push_back({"policy", make_target_policy(random_policy(kind, schema, p), schema, "policy")});
+  }
+  out.push_back({"one", make_target_column(0)});
+  out.push_back({"two", make_target_column(1)});
+  return out;
+}
+
+/// Every number of a report, so that reports can be compared to the bit.
+std::vector<std::optional<double>> numbers(const EvaluationReport& report) {
+  std::vector<std::optional<double>> out = {report.loss.mean, report.loss.square_sum};
+  for (const PolicyReport& policy : report.policies) {
+    for (const Estimate& e : policy.estimates) {
+      out.insert(out.end(), {e.value, e.standard_error, e.low, e.high, e.parameter});
+    }
+    const Diagnostics& d = policy.diagnostics;
+    out.insert(out.end(), {d.mean_weight, d.mean_weight_z, d.ess, d.max_weight, d.max_weight_share});
+  }
+  return out;
+}
+
+std::vector<std::optional<double>> evaluate_on(Source& source, IntervalKind interval, int threads) {
+  EvaluateOptions options;
+  options.interval = interval;
+  options.seed = 5;
+  PassOptions pass;
+  pass.threads = threads;
+  return numbers(evaluate(source, policies_for(source.schema()), options, pass));
+}
+
+}  // namespace
+
+TEST_CASE("evaluate: the same bits with 1, 2, 3 and 8 threads, bootstrap included") {
+  const Schema schema = rich_schema(ActionKind::multilabel, false, FloatType::f32, PropensityForm::linear);
+  MemorySource source = make_source(random_rows(schema, 70 * kBlockRows + 11, 3));
+  for (const IntervalKind interval : {IntervalKind::normal, IntervalKind::bootstrap}) {
+    const auto one = evaluate_on(source, interval, 1);
+    for (const int threads : {2, 3, 8}) {
+      CAPTURE(threads);
+      CHECK(evaluate_on(source, interval, threads) == one);
+    }
+  }
+}
+
+TEST_CASE("evaluate: rows in memory and rows in shards of odd sizes give the same bits") {
+  struct Case {
+    Schema schema;
+    bool gzip;
+  };
+  const std::vector<Case> cases = {
+      {rich_schema(ActionKind::continuous, false, FloatType::f64, PropensityForm::linear), false},
+      {rich_schema(ActionKind::continuous, true, FloatType::f64, PropensityForm::logarithm), true},
+      {rich_schema(ActionKind::categorical, false, FloatType::f32, PropensityForm::linear), true},
+      {rich_schema(ActionKind::multilabel, false, FloatType::f32, PropensityForm::logarithm), false},
+      {rich_schema(ActionKind::multilabel, true, FloatType::f64, PropensityForm::linear), false}};
+  for (std::size_t c = 0; c < cases.size(); ++c) {
+    CAPTURE(c);
+    const TemporaryFolder folder;
+    const LoggedRows rows = random_rows(cases[c].schema, 20011, c + 50);
+    WriteOptions options;
+    options.gzip = cases[c].gzip;
+    options.chunk_rows = 501;
+    std::int64_t first = 0;
+    int shard = 0;
+    for (const std::int64_t count : {1, 4999, 2048, 7, 12956}) {
+      write_shard((folder.path / ("part-" + std::to_string(shard++) + ".h5")).string(), rows, first, count, options);
+      first += count;
+    }
+    REQUIRE(first == rows.rows);
+    ReadOptions read;
+    read.targets = {"one", "two"};
+    ShardSource shards(Dataset({folder.path.string()}, read));
+    MemorySource memory = make_source(rows);
+    for (const IntervalKind interval : {IntervalKind::student, IntervalKind::bootstrap}) {
+      const auto expected = evaluate_on(memory, interval, 1);
+      for (const int threads : {1, 2, 8}) CHECK(evaluate_on(shards, interval, threads) == expected);
+    }
+  }
+}
+
+TEST_CASE("evaluate: skipping bad rows equals never having had them, and says how many there were") {
+  const TemporaryFolder folder;
+  const Schema schema = rich_schema(ActionKind::continuous, false, FloatType::f64, PropensityForm::linear);
+  LoggedRows rows = random_rows(schema, 3000, 8);
+  for (const std::size_t bad : {0, 17, 2047, 2048, 2999}) rows.propensity[bad] = -1;
+  write_shard((folder.path / "a.h5").string(), rows, 0, rows.rows, {});
+  ReadOptions read;
+  read.targets = {"one", "two"};
+  ShardSource source(Dataset({folder.path.string()}, read));
+  const Policy policy = random_policy(PolicyKind::gaussian, schema, 1);
+  const std::vector<NamedPolicy> named = {{"policy", make_target_policy(policy, schema, "policy")}};
+  CHECK_THROWS(evaluate(source, named, {}, {}));
+  EvaluateOptions options;
+  options.skip_bad_rows = true;
+  const EvaluationReport report = evaluate(source, named, options, {});
+  CHECK(report.rows == 2995);
+  CHECK(report.skipped_rows == 5);
+  ExpectedPolicy expected;
+  for (std::int64_t i = 0; i < rows.rows; ++i) {
+    if (rows.propensity[static_cast<std::size_t>(i)] < 0) continue;
+    expected.w.push_back(std::exp(log_density(policy, rows, i) - log_propensity(rows, i)));
+    expected.y.push_back(rows.loss[static_cast<std::size_t>(i)]);
+  }
+  check_report(report.policies.front(), expected, options, 1e-12);
+}
+
+TEST_CASE("evaluate: a bootstrap is fixed by its seed, and another seed gives another interval") {
+  const Schema schema = rich_schema(ActionKind::continuous, false, FloatType::f64, PropensityForm::linear);
+  MemorySource source = make_source(random_rows(schema, 5000, 8));
+  EvaluateOptions options;
+  options.interval = IntervalKind::bootstrap;
+  const auto with_seed = [&](std::uint64_t seed) {
+    options.seed = seed;
+    return numbers(evaluate(source, policies_for(schema), options, {}));
+  };
+  CHECK(with_seed(1) == with_seed(1));
+  CHECK(with_seed(1) != with_seed(2));
+}
+
+TEST_CASE(
+    "evaluate: the bootstrap clips automatically as it clips to the same given weight, however large the top is") {
+  Schema schema = rich_schema(ActionKind::continuous, false, FloatType::f64, PropensityForm::linear);
+  schema.features = 0;
+  for (const double smallest : {1.0, 1e-8, 1e-60}) {
+    LoggedRows rows = random_rows(schema, 500, 4, 0.5);
+    for (const std::size_t top : {10, 20, 30, 40}) rows.propensity[top] = smallest * (1 + static_cast<double>(top));
+    MemorySource source = make_source(rows);
+    EvaluateOptions options;
+    options.interval = IntervalKind::bootstrap;
+    options.estimators = {"clipped"};
+    const std::vector<NamedPolicy> named = {{"one", make_target_column(0)}};
+    const Estimate automatic = evaluate(source, named, options, {}).policies[0].estimates[0];
+    options.clip = automatic.parameter;
+    const Estimate given = evaluate(source, named, options, {}).policies[0].estimates[0];
+    CAPTURE(smallest);
+    CHECK(relative_error(value_or_nan(automatic.value), value_or_nan(given.value)) <= 1e-12);
+    CHECK(relative_error(value_or_nan(automatic.low), value_or_nan(given.low)) <= 1e-9);
+    CHECK(relative_error(value_or_nan(automatic.high), value_or_nan(given.high)) <= 1e-9);
+  }
+}

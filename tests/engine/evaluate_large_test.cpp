@@ -1,0 +1,26 @@
+// labels: slow
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include "scrm/engine/evaluate.hpp"
+#include "support/check_report.hpp"
+#include "support/random_rows.hpp"
+
+using namespace scrm;
+using namespace scrm::testing;
+
+TEST_CASE("evaluate: every number equals the reference over a million rows and three") {
+  Schema schema;
+  schema.features = 2;
+  for (const double decades : {0.5, 299.0}) {
+    CAPTURE(decades);
+    const LoggedRows rows = random_rows(schema, 1000003, 6, decades);
+    MemorySource source = make_source(rows);
+    const Policy policy = random_policy(PolicyKind::gaussian, schema, 3);
+    EvaluateOptions options;
+    options.interval = IntervalKind::student;
+    const EvaluationReport report =
+        evaluate(source, {{"policy", make_target_policy(policy, schema, "policy")}}, options, {});
+    check_report(report.policies.front(), {policy_weights(policy, rows), losses(rows), {}}, options, 1e-12);
+  }
+}

@@ -1,0 +1,184 @@
+// labels: fast
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "scrm/engine/objective.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "scrm/io/error.hpp"
+#include "support/random_rows.hpp"
+#include "support/reference_objective.hpp"
+
+using namespace scrm;
+using namespace scrm::testing;
+
+namespace {
+
+Schema schema_for(PolicyKind kind, std::int64_t features, bool sparse = false, FloatType type = FloatType::f64) {
+  Schema schema;
+  schema.features = features;
+  schema.sparse = sparse;
+  schema.context_type = type;
+  if (kind == PolicyKind::softmax) {
+    schema.action_kind = ActionKind::categorical;
+    schema.num_actions = 4;
+  } else if (kind == PolicyKind::multilabel) {
+    schema.action_kind = ActionKind::multilabel;
+    schema.num_actions = 3;
+    schema.label_propensity = true;
+    schema.propensity = PropensityForm::logarithm;
+  }
+  return schema;
+}
+
+ObjectiveProblem problem_for(const Policy& policy, LearningEstimator estimator, const LoggedRows& rows) {
+  ObjectiveProblem problem{policy, {}, nullptr};
+  problem.rules.estimator = estimator;
+  problem.rules.lambda = 0.7;
+  problem.rules.l2 = 0.01;
+  problem.rules.alpha = 0.05;
+  problem.rules.clip = 1.5;
+  double sum = 0;
+  for (const double y : rows.loss) sum += y;
+  problem.rules.mean_loss = sum / static_cast<double>(rows.rows);
+  return problem;
+}
+
+/// Value to 1e-11 of its scale, gradient to 1e-6 of the largest component: what central differences can tell.
+void check_against_reference(const ObjectiveProblem& problem, const LoggedRows& rows) {
+  MemorySource source = make_source(rows);
+  const ObjectiveValue value = evaluate_objectives(source, {problem}, {}).front();
+  const ReferenceObjective expected = reference_objective(problem, rows);
+  CHECK(value.objective == doctest::Approx(static_cast<double>(expected.objective)).epsilon(1e-11));
+  CHECK(value.risk == doctest::Approx(static_cast<double>(expected.risk)).epsilon(1e-11));
+  CHECK(value.variance == doctest::Approx(static_cast<double>(expected.variance)).epsilon(1e-11));
+  const std::vector<double> slope = reference_gradient(problem, rows);
+  double largest = 1e-300;
+  for (const double g : slope) largest = std::max(largest, std::abs(g));
+  REQUIRE(value.gradient.size() == slope.size());
+  for (std::size_t j = 0; j < slope.size(); ++j) {
+    CAPTURE(j);
+    CHECK(std::abs(value.gradient[j] - slope[j]) <= 1e-6 * largest);
+  }
+}
+
+constexpr LearningEstimator kActionEstimators[] = {LearningEstimator::ips, LearningEstimator::clipped,
+                                                   LearningEstimator::snips, LearningEstimator::ips_ix};
+
+}  // namespace
+
+TEST_CASE("objective: value and gradient agree with long-double differences for every policy, estimator and map") {
+  for (const PolicyKind kind :
+       {PolicyKind::gaussian, PolicyKind::lognormal, PolicyKind::softmax, PolicyKind::multilabel}) {
+    for (const bool sparse : {false, true}) {
+      for (const FeatureMap map : {FeatureMap::linear, FeatureMap::quadratic}) {
+        const Schema schema = schema_for(kind, 3, sparse);
+        const LoggedRows rows = random_rows(schema, 60, 7);
+        const Policy policy = random_policy(kind, schema, 11, map);
+        for (const LearningEstimator estimator : kActionEstimators) {
+          CAPTURE(static_cast<int>(kind));
+          CAPTURE(sparse);
+          CAPTURE(static_cast<int>(map));
+          CAPTURE(to_string(estimator));
+          check_against_reference(problem_for(policy, estimator, rows), rows);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("objective: epsilon is differentiated through, joint and per label") {
+  for (const Mixing mixing : {Mixing::joint, Mixing::label}) {
+    const Schema schema = schema_for(PolicyKind::multilabel, 3);
+    const LoggedRows rows = random_rows(schema, 60, 3);
+    const Policy policy = random_policy(PolicyKind::multilabel, schema, 5, FeatureMap::linear, 0.1, mixing);
+    check_against_reference(problem_for(policy, LearningEstimator::ips_ix, rows), rows);
+    check_against_reference(problem_for(policy, LearningEstimator::snips, rows), rows);
+  }
+  const Schema schema = schema_for(PolicyKind::softmax, 3);
+  const LoggedRows rows = random_rows(schema, 60, 3);
+  check_against_reference(problem_for(random_policy(PolicyKind::softmax, schema, 5, FeatureMap::linear, 0.1),
+                                      LearningEstimator::ips_ix, rows),
+                          rows);
+}
+
+TEST_CASE("objective: additive agrees with long-double differences, dense and sparse, with and without epsilon") {
+  for (const bool sparse : {false, true}) {
+    for (const double epsilon : {0.0, 0.1}) {
+      const Schema schema = schema_for(PolicyKind::multilabel, 4, sparse);
+      const LoggedRows rows = random_rows(schema, 60, 17);
+      const Policy policy =
+          random_policy(PolicyKind::multilabel, schema, 19, FeatureMap::linear, epsilon, Mixing::label);
+      check_against_reference(problem_for(policy, LearningEstimator::additive, rows), rows);
+    }
+  }
+}
+
+TEST_CASE("objective: extreme parameters give finite gradients that still agree") {
+  const Schema schema = schema_for(PolicyKind::multilabel, 3);
+  const LoggedRows rows = random_rows(schema, 60, 23);
+  Policy policy = random_policy(PolicyKind::multilabel, schema, 29);
+  for (double& theta : policy.theta) theta *= 100;
+  check_against_reference(problem_for(policy, LearningEstimator::additive, rows), rows);
+  Policy far = random_policy(PolicyKind::gaussian, schema_for(PolicyKind::gaussian, 3), 31);
+  far.theta[0] = 30;
+  const LoggedRows continuous = random_rows(schema_for(PolicyKind::gaussian, 3), 60, 37);
+  MemorySource source = make_source(continuous);
+  for (const double g :
+       evaluate_objectives(source, {problem_for(far, LearningEstimator::ips_ix, continuous)}, {}).front().gradient) {
+    CHECK(std::isfinite(g));
+  }
+}
+
+TEST_CASE("objective: odd shapes agree: no features, one feature, one row past a block, float32, many labels") {
+  for (const std::int64_t features : {0, 1, 5}) {
+    for (const std::int64_t n : {2, 7, 2049}) {
+      const Schema schema = schema_for(PolicyKind::gaussian, features, false, FloatType::f32);
+      const LoggedRows rows = random_rows(schema, n, 41);
+      CAPTURE(features);
+      CAPTURE(n);
+      check_against_reference(
+          problem_for(random_policy(PolicyKind::gaussian, schema, 43), LearningEstimator::ips_ix, rows), rows);
+    }
+  }
+  Schema wide = schema_for(PolicyKind::multilabel, 70, false, FloatType::f32);
+  wide.num_actions = 9;
+  const LoggedRows rows = random_rows(wide, 40, 47);
+  check_against_reference(
+      problem_for(random_policy(PolicyKind::multilabel, wide, 53), LearningEstimator::additive, rows), rows);
+}
+
+TEST_CASE("objective: penalty sd leaves out the root of n, and a mask leaves out rows") {
+  const Schema schema = schema_for(PolicyKind::gaussian, 3);
+  const LoggedRows rows = random_rows(schema, 5000, 59);
+  ObjectiveProblem problem =
+      problem_for(random_policy(PolicyKind::gaussian, schema, 61), LearningEstimator::ips_ix, rows);
+  problem.rules.penalty = Penalty::sd;
+  const RowMask mask = RowMask::random(rows.rows, 0.3, 1, 0);
+  problem.rows = &mask;
+  check_against_reference(problem, rows);
+}
+
+TEST_CASE("objective: problems that share a pass get the bits they get alone, at any thread count") {
+  const Schema schema = schema_for(PolicyKind::gaussian, 6);
+  const LoggedRows rows = random_rows(schema, 200000, 67);
+  MemorySource source = make_source(rows);
+  std::vector<ObjectiveProblem> problems;
+  for (const LearningEstimator estimator : kActionEstimators) {
+    problems.push_back(problem_for(random_policy(PolicyKind::gaussian, schema, 71), estimator, rows));
+  }
+  PassOptions one;
+  one.threads = 1;
+  const std::vector<ObjectiveValue> together = evaluate_objectives(source, problems, one);
+  for (const int threads : {1, 2, 3, 8}) {
+    PassOptions options;
+    options.threads = threads;
+    for (std::size_t p = 0; p < problems.size(); ++p) {
+      const ObjectiveValue alone = evaluate_objectives(source, {problems[p]}, options).front();
+      CHECK(alone.objective == together[p].objective);
+      CHECK(alone.gradient == together[p].gradient);
+    }
+  }
+}

@@ -1,0 +1,77 @@
+/// The learning objective in long double, written straight from its formulas, for tests.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "scrm/engine/objective.hpp"
+#include "support/random_rows.hpp"
+
+namespace scrm::testing {
+
+struct ReferenceObjective {
+  reference::Real objective, risk, variance;
+};
+
+/// R + λ √(V/n) (or λ √V) + l2 |θ|² over the rows that count.
+inline ReferenceObjective reference_objective(const ObjectiveProblem& problem, const LoggedRows& rows) {
+  using reference::Real;
+  const ObjectiveRules& rules = problem.rules;
+  reference::Reals risk_terms, variance_terms;
+  Real weight_sum = 0, weighted_loss = 0;
+  const bool additive = rules.estimator == LearningEstimator::additive;
+  const reference::Reals excess = additive ? label_excess(problem.policy, rows, rules.alpha)
+                                           : reference::Reals(static_cast<std::size_t>(rows.rows));
+  for (std::int64_t i = 0; i < rows.rows; ++i) {
+    if (problem.rows != nullptr && !(*problem.rows)[i]) continue;
+    const Real y = rows.loss[static_cast<std::size_t>(i)];
+    if (additive) {
+      const Real term = (y - rules.mean_loss) * excess[static_cast<std::size_t>(i)];
+      risk_terms.push_back(rules.mean_loss + term);
+      variance_terms.push_back(term);
+      continue;
+    }
+    const Real w =
+        std::min<Real>(std::exp(log_density(problem.policy, rows, i) - log_propensity(rows, i)), rules.largest_weight);
+    weight_sum += w;
+    weighted_loss += w * y;
+    Real cut = w, control = 0;
+    if (rules.estimator == LearningEstimator::clipped) cut = std::min<Real>(w, rules.clip);
+    if (rules.estimator == LearningEstimator::ips_ix) {
+      cut = w / (1 + rules.alpha * w);
+      control = 1;
+    }
+    risk_terms.push_back(cut * y);
+    variance_terms.push_back((cut - control) * y);
+  }
+  const Real n = static_cast<Real>(risk_terms.size());
+  ReferenceObjective out{};
+  out.risk = rules.estimator == LearningEstimator::snips ? weighted_loss / weight_sum : reference::mean(risk_terms);
+  out.variance = n > 1 ? reference::sample_variance(variance_terms) : 0;
+  out.objective = out.risk + rules.lambda * std::sqrt(rules.penalty == Penalty::se ? out.variance / n : out.variance);
+  for (std::size_t j = 0; j < problem.policy.theta.size(); ++j) {
+    const bool intercept = j % static_cast<std::size_t>(problem.policy.row_length()) == 0;
+    if (!intercept) out.objective += rules.l2 * static_cast<Real>(problem.policy.theta[j]) * problem.policy.theta[j];
+  }
+  return out;
+}
+
+/// Central differences of the reference objective: with long doubles, good to about nine digits.
+inline std::vector<double> reference_gradient(ObjectiveProblem problem, const LoggedRows& rows) {
+  std::vector<double> gradient;
+  for (double& theta : problem.policy.theta) {
+    const double centre = theta;
+    const double step = 1e-5 * std::max(1.0, std::abs(centre));
+    theta = centre + step;
+    const double high = theta;
+    const auto above = reference_objective(problem, rows).objective;
+    theta = centre - step;
+    const auto below = reference_objective(problem, rows).objective;
+    gradient.push_back(static_cast<double>((above - below) / (high - theta)));
+    theta = centre;
+  }
+  return gradient;
+}
+
+}  // namespace scrm::testing
