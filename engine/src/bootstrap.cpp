@@ -1,6 +1,7 @@
 #include "bootstrap.hpp"
 
 #include <cblas.h>
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -80,7 +81,10 @@ void Bootstrap::clip_top_rows(std::size_t policy, const TopRows& top, double cli
   const std::size_t offset = kSharedSums + policy * sums_a_policy(additive_);
   for (int t = 0; t < top.count; ++t) {
     const TopRows::Entry& entry = top.entries[static_cast<std::size_t>(t)];
-    group(entry.row)[offset + 2] -= (entry.weight - std::min(entry.weight, clip)) * entry.loss;
+    double& sum = group(entry.row)[offset + 2];
+    // A row that is its own group is clipped exactly: a huge weight would leave nothing of M behind if subtracted.
+    const double kept = std::min(entry.weight, clip) * entry.loss;
+    sum = group_rows_ == 1 ? kept : sum - (entry.weight - std::min(entry.weight, clip)) * entry.loss;
   }
 }
 
@@ -104,7 +108,9 @@ std::vector<std::vector<ReplicateTotals>> Bootstrap::replicate(std::uint64_t see
                   totals.data() + static_cast<std::size_t>(first) * width_, width);
     }
   };
-  tbb::task_arena arena(std::max(1, threads));
+  // Never more than the cores: TBB would complain on stderr, and the results are the same.
+  const int cores = tbb::info::default_concurrency();
+  tbb::task_arena arena(threads > 0 ? std::min(threads, cores) : cores);
   arena.execute([&] { tbb::parallel_for(0, tasks, run_task); });
 
   std::vector<std::vector<ReplicateTotals>> out(policies_,

@@ -180,21 +180,22 @@ inline Real normal_quantile(Real level) {
 }
 
 /// t with P(|T| ≤ t) = level for T of Student's distribution. With x = √ν tan φ its density is a constant times
-/// cos^{ν−1} φ, which Simpson's rule integrates over bounded intervals; the constant is the integral over all of them
+/// cos^{ν−1} φ, which Boole's rule integrates over bounded intervals; the constant is the integral over all of them
 /// (up to x = 50 where hardly anything is beyond that).
 inline Real student_quantile(Real level, Real degrees) {
   const auto integral = [degrees](Real end, int intervals) {
     const Real step = end / static_cast<Real>(intervals);
     Real total = 0;
     for (int i = 0; i <= intervals; ++i) {
-      const Real factor = i == 0 || i == intervals ? 1 : (i % 2 == 1 ? 4 : 2);
+      const Real factor = i == 0 || i == intervals ? 7 : (i % 2 == 1 ? 32 : (i % 4 == 2 ? 12 : 14));
       total += factor * std::pow(std::cos(static_cast<Real>(i) * step), degrees - 1);
     }
-    return total * step / 3;
+    return total * step * 2 / 45;
   };
   const Real root_degrees = std::sqrt(degrees);
-  const Real all = integral(degrees < 100 ? std::numbers::pi_v<Real> / 2 : std::atan(50 / root_degrees), 20000);
-  return root(0, 1000, [&](Real t) { return integral(std::atan(t / root_degrees), 1000) / all - level; });
+  const Real all = integral(degrees < 100 ? std::numbers::pi_v<Real> / 2 : std::atan(50 / root_degrees), 4000);
+  return root(0, degrees < 100 ? 1000 : 50,
+              [&](Real t) { return integral(std::atan(t / root_degrees), 400) / all - level; });
 }
 
 /// Half-width of the empirical Bernstein interval of Maurer and Pontil.
