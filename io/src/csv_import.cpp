@@ -45,10 +45,6 @@ void check_output(const CsvImport& import) {
 
 Survey survey(const CsvImport& import, const CsvColumns& columns, const BytesProgress& progress) {
   CsvReader reader(import.file, import.delimiter);
-  if (reader.bytes_total() == 0)
-    throw Error(ErrorKind::usage,
-                "a pipe can be read only once: leave out --shards (--rows-per-shard is fine), and give --num-actions",
-                {.file = import.file});
   const bool categorical = import.action_kind == ActionKind::categorical;
   Survey found;
   while (reader.next()) {
@@ -208,7 +204,13 @@ CsvImportResult import_csv(const CsvImport& import, const BytesProgress& progres
   CsvColumns columns = choose_columns(import, reader.header());
   const bool count_categories = import.action_kind == ActionKind::categorical && import.num_actions == 0;
   Survey found;
-  if (count_categories || import.shards > 1) found = survey(import, columns, progress);
+  if (count_categories || import.shards > 1) {
+    if (reader.bytes_total() == 0)
+      throw Error(ErrorKind::usage,
+                  "a pipe can be read only once: leave out --shards (--rows-per-shard is fine), and give --num-actions",
+                  {.file = import.file});
+    found = survey(import, columns, progress);
+  }
   if (count_categories) columns.schema.num_actions = count_actions(import, found.largest_action);
 
   CsvRows rows(columns, reader.header());

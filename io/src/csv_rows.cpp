@@ -65,18 +65,17 @@ void CsvRows::add_slots(const std::vector<std::size_t>& fields, const Slot& rule
   }
 }
 
-void CsvRows::complain(std::int64_t line, std::string_view column, std::string_view text, const char* what) {
+void CsvRows::complain(std::int64_t line, std::string_view column, const std::string& what) {
   if (!first_complaint_.empty()) return;
-  first_complaint_ = column.empty() ? fmt::format("line {}: {}", line, what)
-                     : text.empty() ? fmt::format("line {}, column '{}': {}", line, column, what)
-                                    : fmt::format("line {}, column '{}': {} {}", line, column, quoted(text), what);
+  first_complaint_ = fmt::format("line {}, column '{}': {}", line, column, what);
 }
 
 bool CsvRows::parse(std::span<const std::string_view> fields, std::int64_t line) {
   const auto count = [&](BadRecord reason) { ++bad_records_[static_cast<std::size_t>(reason)]; };
   if (fields.size() != header_.size()) {
     count(BadRecord::wrong_number_of_fields);
-    complain(line, {}, {}, fmt::format("{} fields where the header has {}", fields.size(), header_.size()).c_str());
+    if (first_complaint_.empty())
+      first_complaint_ = fmt::format("line {}: {} fields where the header has {}", line, fields.size(), header_.size());
     return false;
   }
   for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -84,8 +83,7 @@ bool CsvRows::parse(std::span<const std::string_view> fields, std::int64_t line)
     if (parse_number(text, values_[i])) continue;
     const bool missing = text.find_first_not_of(" \t") == std::string_view::npos;
     count(missing ? BadRecord::value_missing : BadRecord::not_a_number);
-    complain(line, header_[slots_[i].field], missing ? std::string_view() : text,
-             missing ? "the value is missing" : "is not a number");
+    complain(line, header_[slots_[i].field], missing ? "the value is missing" : quoted(text) + " is not a number");
     return false;
   }
   return true;
@@ -110,7 +108,7 @@ bool CsvRows::audit(std::span<const std::string_view> fields, std::int64_t line)
   }
   if (!worst) return true;
   ++bad_rows_[static_cast<std::size_t>(*worst)];
-  complain(line, header_[where], fields[where], to_string(*worst));
+  complain(line, header_[where], fmt::format("{}: {}", to_string(*worst), quoted(fields[where])));
   return false;
 }
 

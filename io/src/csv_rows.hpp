@@ -50,7 +50,7 @@ class CsvRows {
   std::optional<BadRow> verdict(const Slot& slot, double value) const noexcept;
   bool audit(std::span<const std::string_view> fields, std::int64_t line);
   void store() noexcept;
-  void complain(std::int64_t line, std::string_view column, std::string_view text, const char* what);
+  void complain(std::int64_t line, std::string_view column, const std::string& what);
 
   const std::vector<std::string>& header_;
   BlockBuffer buffer_;
