@@ -12,7 +12,7 @@ namespace scrm::HWY_NAMESPACE {
 
 // Rows whose means are held at a time: few enough for the first-level cache, many enough that the long latency from a
 // mean to its weight is paid seldom.
-constexpr int kTileRows = 256;
+constexpr int kTileRows = 128;
 // Policies that share each load of the context.
 constexpr int kGroup = 4;
 // Beyond this many features the arithmetic is long enough for the hardware's own prefetching.
