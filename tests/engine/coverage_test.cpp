@@ -62,7 +62,9 @@ std::map<std::string, double> coverage(IntervalKind interval) {
 TEST_CASE(
     "intervals: normal, student and bootstrap intervals at 95 % hold the truth in 93 to 97 % of 1,000 data sets") {
   for (const IntervalKind interval : {IntervalKind::normal, IntervalKind::student, IntervalKind::bootstrap}) {
-    for (const auto& [estimator, percent] : coverage(interval)) {
+    for (const auto& result : coverage(interval)) {
+      const std::string estimator = result.first;
+      const double percent = result.second;
       CAPTURE(static_cast<int>(interval));
       CAPTURE(estimator);
       CAPTURE(percent);
@@ -74,8 +76,8 @@ TEST_CASE(
 
 // Bernstein's interval is wider than needed for 95 %: at a true coverage above 99 % fewer than 95 % is out of reach.
 TEST_CASE("intervals: bernstein intervals at 95 % hold the truth in at least 95 % of 1,000 data sets") {
-  for (const auto& [estimator, percent] : coverage(IntervalKind::bernstein)) {
-    CAPTURE(estimator);
-    CHECK(percent >= 95.0);
+  for (const auto& result : coverage(IntervalKind::bernstein)) {
+    CAPTURE(result.first);
+    CHECK(result.second >= 95.0);
   }
 }

@@ -79,7 +79,9 @@ TEST_CASE("evaluate: a policy judged by its own logs has weights of exactly one 
     for (const std::int64_t n : {2, 7, 4097, 10000}) {
       Schema continuous = continuous_schema(4), bits = multilabel_schema(5);
       continuous.propensity = bits.propensity = form;
-      for (const auto& [schema, kind] : {std::pair{continuous, PolicyKind::gaussian}, {bits, PolicyKind::multilabel}}) {
+      for (const Schema& schema : {continuous, bits}) {
+        const bool multilabel = schema.action_kind == ActionKind::multilabel;
+        const PolicyKind kind = multilabel ? PolicyKind::multilabel : PolicyKind::gaussian;
         CAPTURE(n);
         CAPTURE(static_cast<int>(kind));
         const Policy policy = random_policy(kind, schema, 5, FeatureMap::linear, 0.0);

@@ -45,6 +45,11 @@ reference::Reals row_of(const Columns<double>& columns, int row, int count) {
   return out;
 }
 
+/// Wide rows are checked in part, since long doubles are slow: 7 meets every lane and every kind of score.
+int stride(int columns) {
+  return columns > 2 ? 7 : 1;
+}
+
 struct BitRows {
   BitRows(std::mt19937_64& random, int labels) : bits(labels) {
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(labels) * kBlockRows; ++i) {
@@ -132,7 +137,7 @@ TEST_CASE("softmax_log_probability: equals the formula for any number of actions
         Columns<double> out;
         softmax_log_probability(action.data(), scores.data(), actions, epsilon, out.data());
         Worst worst;
-        for (int i = 0; i < kBlockRows; ++i) {
+        for (int i = 0; i < kBlockRows; i += stride(actions)) {
           const reference::Reals row = row_of(scores, i, actions);
           // Differences of scores round in units of the largest score.
           long double scale = 1;
@@ -161,7 +166,7 @@ TEST_CASE("multilabel_log_probability: equals the formula under both kinds of mi
           Columns<double> out;
           multilabel_log_probability(bits.bits.data(), scores.data(), labels, epsilon, mixing, out.data());
           Worst worst;
-          for (int i = 0; i < kBlockRows; ++i) {
+          for (int i = 0; i < kBlockRows; i += stride(labels)) {
             const long double expected =
                 reference::multilabel_log_probability(bits.row(i, labels), row_of(scores, i, labels), epsilon, mixing);
             worst.add(i, log_error(out[i], expected));
