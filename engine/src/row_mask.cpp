@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "scrm/kernels/random.hpp"
 
@@ -45,7 +46,20 @@ RowMask RowMask::operator~() const {
 }
 
 void RowMask::expand(std::int64_t first, int n, std::uint8_t* out) const noexcept {
-  for (int i = 0; i < n; ++i) out[i] = first + i < rows_ && (*this)[first + i] ? 1 : 0;
+  int i = 0;
+  if (first % 64 == 0) {
+    // Eight bits become eight bytes at a time: copies of the byte, one bit kept in each, moved down to 0 or 1.
+    for (; i + 64 <= n && first + i + 64 <= rows_; i += 64) {
+      const std::uint64_t word = words_[static_cast<std::size_t>((first + i) / 64)];
+      for (int byte = 0; byte < 8; ++byte) {
+        const std::uint64_t copies = ((word >> (8 * byte)) & 0xFF) * 0x0101010101010101u;
+        const std::uint64_t kept = copies & 0x8040201008040201u;
+        const std::uint64_t flags = ((kept + 0x00406070787C7E7Fu) >> 7) & 0x0101010101010101u;
+        std::memcpy(out + i + 8 * byte, &flags, 8);
+      }
+    }
+  }
+  for (; i < n; ++i) out[i] = first + i < rows_ && (*this)[first + i] ? 1 : 0;
 }
 
 }  // namespace scrm

@@ -47,7 +47,7 @@ void sparse_quadratic(const Block& block, const double* coefficients, int column
         double* row = out + c * length + 1;
         row[x.indices[e]] += coefficient * x.values[e];
         for (std::int64_t f = e; f < x.indptr[i + 1]; ++f) {
-          const auto [j, k] = std::minmax<std::int64_t>(x.indices[e], x.indices[f]);
+          const std::int64_t j = std::min(x.indices[e], x.indices[f]), k = std::max(x.indices[e], x.indices[f]);
           const double times = e != f && j == k ? 2.0 : 1.0;  // a repeated index stands for the sum of its values
           row[d + quadratic_index(j, k, d)] += times * coefficient * x.values[e] * x.values[f];
         }
