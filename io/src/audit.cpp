@@ -84,15 +84,17 @@ void Audit::merge(const Audit& later) {
   if (!first) first = later.first;
 }
 
-void require_clean(const Audit& audit) {
+void require_clean(const Audit& audit, bool can_skip) {
   if (!audit.first) return;
   const BadValue& bad = *audit.first;
   const std::int64_t total = audit.bad_rows();
   const bool of_logarithm = bad.dataset == "log_propensity" && bad.reason != BadRow::propensity_not_finite;
+  const std::string remedy =
+      can_skip ? fmt::format("; --skip-bad-rows goes on without {}", total == 1 ? "it" : "them") : "";
   throw Error(ErrorKind::data,
-              fmt::format("{} {}{} ({} bad row{} in all; --skip-bad-rows goes on without {})", bad.value,
+              fmt::format("{} {}{} ({} bad row{} in all{})", bad.value,
                           of_logarithm ? "is the logarithm of a propensity that " : "", verdict(bad.reason), total,
-                          total == 1 ? "" : "s", total == 1 ? "it" : "them"),
+                          total == 1 ? "" : "s", remedy),
               {bad.file, bad.dataset, bad.row});
 }
 

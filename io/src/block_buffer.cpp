@@ -37,8 +37,16 @@ std::int64_t dense_columns(const Schema& schema, FloatType type) noexcept {
   return !schema.sparse && schema.context_type == type ? schema.features : 0;
 }
 
+bool has_actions(const Schema& schema) noexcept {
+  return schema.stage != RowStage::contexts;
+}
+
+std::int64_t loss_columns(const Schema& schema) noexcept {
+  return schema.stage == RowStage::logged ? 1 : 0;
+}
+
 std::int64_t label_columns(const Schema& schema) noexcept {
-  return schema.label_propensity ? schema.num_actions : 0;
+  return has_actions(schema) && schema.label_propensity ? schema.num_actions : 0;
 }
 
 }  // namespace
@@ -51,6 +59,7 @@ BlockBuffer::BlockBuffer(const Schema& schema) : schema_(schema) {
   context_f32_.reset(allocate_columns<float>(dense_columns(schema, FloatType::f32)));
   context_f64_.reset(allocate_columns<double>(dense_columns(schema, FloatType::f64)));
   if (schema.sparse) indptr_.assign(kBlockRows + 1, 0);
+  if (!has_actions(schema)) return;
   switch (schema.action_kind) {
     case ActionKind::continuous:
       action_.reset(allocate_columns<double>(1));
@@ -62,7 +71,7 @@ BlockBuffer::BlockBuffer(const Schema& schema) : schema_(schema) {
       bits_.reset(allocate_columns<std::uint8_t>(schema.num_actions));
       break;
   }
-  loss_.reset(allocate_columns<double>(1));
+  loss_.reset(allocate_columns<double>(loss_columns(schema)));
   propensity_.reset(allocate_columns<double>(1));
   label_propensity_.reset(allocate_columns<double>(label_columns(schema)));
   for (std::size_t i = 0; i < schema.targets.size(); ++i) {
@@ -134,10 +143,12 @@ std::size_t BlockBuffer::bytes() const noexcept {
 }
 
 std::size_t block_buffer_bytes(const Schema& schema) noexcept {
-  std::size_t row = 2 * sizeof(double);  // loss and propensity
+  std::size_t row = 0;
   row += static_cast<std::size_t>(dense_columns(schema, FloatType::f32)) * sizeof(float);
   row += static_cast<std::size_t>(dense_columns(schema, FloatType::f64)) * sizeof(double);
   if (schema.sparse) row += sizeof(std::int64_t);
+  if (!has_actions(schema)) return row * kBlockRows;
+  row += static_cast<std::size_t>(1 + loss_columns(schema)) * sizeof(double);  // with the propensity
   switch (schema.action_kind) {
     case ActionKind::continuous:
       row += sizeof(double);

@@ -110,17 +110,17 @@ void choose_targets(const CsvImport& import, Chooser& chooser, CsvColumns& colum
   }
 }
 
-void choose_context(const CsvImport& import, const Chooser& chooser, const std::vector<std::string>& header,
-                    CsvColumns& columns) {
-  for (const std::string& pattern : import.context) {
+std::vector<std::size_t> choose_context(const std::vector<std::string>& patterns, const Chooser& chooser,
+                                        const std::vector<std::string>& header) {
+  std::vector<std::size_t> chosen;
+  for (const std::string& pattern : patterns) {
     for (const std::size_t position : chooser.expand(pattern)) {
-      if (std::find(columns.context.begin(), columns.context.end(), position) != columns.context.end())
+      if (std::find(chosen.begin(), chosen.end(), position) != chosen.end())
         refuse(fmt::format("--context has the column '{}' twice", header[position]));
-      columns.context.push_back(position);
+      chosen.push_back(position);
     }
   }
-  columns.schema.features = static_cast<std::int64_t>(columns.context.size());
-  columns.schema.context_type = import.float32 ? FloatType::f32 : FloatType::f64;
+  return chosen;
 }
 
 }  // namespace
@@ -149,8 +149,16 @@ CsvColumns choose_columns(const CsvImport& import, const std::vector<std::string
   columns.label_propensity = chooser.take_all("--label-propensity", import.label_propensity);
   schema.label_propensity = !columns.label_propensity.empty();
   choose_targets(import, chooser, columns);
-  choose_context(import, chooser, header, columns);
+  columns.context = choose_context(import.context, chooser, header);
+  schema.features = static_cast<std::int64_t>(columns.context.size());
+  schema.context_type = import.float32 ? FloatType::f32 : FloatType::f64;
   return columns;
+}
+
+std::vector<std::size_t> choose_context_columns(const std::string& file, const std::vector<std::string>& patterns,
+                                                const std::vector<std::string>& header) {
+  if (patterns.empty()) refuse("--context is missing: name the columns of the features");
+  return choose_context(patterns, Chooser(file, header), header);
 }
 
 }  // namespace scrm

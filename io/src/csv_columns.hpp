@@ -26,4 +26,8 @@ struct CsvColumns {
 /// together.
 CsvColumns choose_columns(const CsvImport& import, const std::vector<std::string>& header);
 
+/// The same for the context alone: positions of names, ranges and prefixes. At least one must be given.
+std::vector<std::size_t> choose_context_columns(const std::string& file, const std::vector<std::string>& patterns,
+                                                const std::vector<std::string>& header);
+
 }  // namespace scrm

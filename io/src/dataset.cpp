@@ -124,6 +124,10 @@ Schema SchemaBuilder::schema() const {
   schema.features = first_.features;
   schema.sparse = first_.sparse && first_.features > 0;
   schema.context_type = all_f32_ && !schema.sparse ? FloatType::f32 : FloatType::f64;
+  if (options_.contexts_only) {
+    schema.stage = RowStage::contexts;
+    return schema;
+  }
   schema.label_propensity = options_.label_propensity && without_labels_.empty();
   if (without_log_.empty()) {
     schema.propensity = PropensityForm::logarithm;

@@ -144,6 +144,7 @@ std::vector<Column> shard_columns(const Schema& schema, const WriteOptions& opti
   if (!schema.sparse && schema.features > 0)
     add("context", Field::context, schema.context_type == FloatType::f32 ? Element::f32 : Element::f64, schema.features,
         true);
+  if (schema.stage == RowStage::contexts) return columns;
   switch (schema.action_kind) {
     case ActionKind::continuous:
       add("action", Field::action, scalar, 1, false);
@@ -155,7 +156,7 @@ std::vector<Column> shard_columns(const Schema& schema, const WriteOptions& opti
       add("action", Field::bits, Element::u8, schema.num_actions, true);
       break;
   }
-  add("loss", Field::loss, scalar, 1, false);
+  if (schema.stage == RowStage::logged) add("loss", Field::loss, scalar, 1, false);
   if (schema.propensity == PropensityForm::linear) add("propensity", Field::propensity, scalar, 1, false);
   if (schema.propensity == PropensityForm::logarithm) add("log_propensity", Field::propensity, scalar, 1, false);
   if (schema.label_propensity || schema.propensity == PropensityForm::label_product)

@@ -19,6 +19,7 @@ OpenShard::OpenShard(const std::string& path, const Schema& schema, std::int64_t
       throw Error(ErrorKind::data, "has changed its type since the data set was opened", {path, "context"});
     }
   }
+  if (schema.stage == RowStage::contexts) return;
   const bool multilabel = schema.action_kind == ActionKind::multilabel;
   action_ = open("action", rows, multilabel ? schema.num_actions : 1);
   loss_ = open("loss", rows, 1);
@@ -54,8 +55,8 @@ ShardPiece OpenShard::fetch(std::int64_t first, std::int64_t rows) {
     piece.indices = indices_->fetch(file_, begin, entries);
     piece.values = values_->fetch(file_, begin, entries);
   }
-  piece.action = action_->fetch(file_, first, rows);
-  piece.loss = loss_->fetch(file_, first, rows);
+  if (action_) piece.action = action_->fetch(file_, first, rows);
+  if (loss_) piece.loss = loss_->fetch(file_, first, rows);
   if (propensity_) piece.propensity = propensity_->fetch(file_, first, rows);
   if (label_propensity_) piece.label_propensity = label_propensity_->fetch(file_, first, rows);
   for (StoredArray& target : targets_) piece.targets.push_back(target.fetch(file_, first, rows));

@@ -31,6 +31,12 @@ class HeaderReader {
 
   ShardHeader read() {
     read_attributes();
+    if (options_.contexts_only) {
+      count_contexts();
+      read_context();
+      return std::move(header_);
+    }
+    read_action_kind();
     read_loss();
     read_action();
     read_propensities();
@@ -41,6 +47,9 @@ class HeaderReader {
 
  private:
   void read_attributes();
+  void read_action_kind();
+  /// The number of rows where `loss` need not be there.
+  void count_contexts();
   void read_loss();
   void read_action();
   void read_propensities();
@@ -102,6 +111,14 @@ void HeaderReader::read_attributes() {
   if (*version != 1) {
     fail(file_, "attribute format_version", fmt::format("is {}, this program reads version 1", *version));
   }
+  const std::int64_t rollout = integer_attribute(file_, "/", "rollout").value_or(0);
+  if (rollout < std::numeric_limits<int>::min() || rollout > std::numeric_limits<int>::max()) {
+    fail(file_, "attribute rollout", fmt::format("is {}, which is out of range", rollout));
+  }
+  header_.rollout = static_cast<int>(rollout);
+}
+
+void HeaderReader::read_action_kind() {
   const auto kind = text_attribute(file_, "/", "action_kind");
   if (!kind) fail(file_, "", "has no attribute action_kind; it is continuous, categorical or multilabel");
   bool known = false;
@@ -124,14 +141,34 @@ void HeaderReader::read_attributes() {
     }
     header_.num_actions = static_cast<int>(*actions);
   }
-  const std::int64_t rollout = integer_attribute(file_, "/", "rollout").value_or(0);
-  if (rollout < std::numeric_limits<int>::min() || rollout > std::numeric_limits<int>::max()) {
-    fail(file_, "attribute rollout", fmt::format("is {}, which is out of range", rollout));
+}
+
+void HeaderReader::count_contexts() {
+  switch (object_type(file_, "context")) {
+    case H5O_TYPE_GROUP:
+      header_.rows = open("context/indptr").rows() - 1;
+      if (header_.rows < 0) fail(file_, "context/indptr", "is empty; it has one value more than there are rows");
+      return;
+    case H5O_TYPE_UNKNOWN:
+      for (const char* name : {"loss", "action"}) {
+        if (object_type(file_, name) == H5O_TYPE_UNKNOWN) continue;
+        header_.rows = open(name).rows();
+        return;
+      }
+      fail(file_, "context", "there is no such dataset, nor loss or action to say how many rows there are");
+    default:
+      header_.rows = open("context").rows();
   }
-  header_.rollout = static_cast<int>(rollout);
 }
 
 void HeaderReader::read_loss() {
+  if (object_type(file_, "loss") == H5O_TYPE_UNKNOWN) {
+    const bool acted = object_type(file_, "action") != H5O_TYPE_UNKNOWN;
+    fail(file_, "loss",
+         acted ? "there is no such dataset; these rows were acted but their losses are not recorded yet: add a "
+                 "dataset loss with one number for each row, in the order of the rows (README, The loop)"
+               : "there is no such dataset, nor action; if these are contexts, `scrm act` draws actions for them");
+  }
   const StoredArray loss = open("loss");
   header_.rows = loss.rows();
   if (loss.width() != 1) fail(file_, "loss", fmt::format("must have one column, it has {}", loss.width()));

@@ -83,6 +83,7 @@ class BlockDecoder {
 void BlockDecoder::decode(const ShardPiece& piece, std::int64_t first, int rows, int at) {
   const Part part{piece, first, rows, at};
   decode_context(part);
+  if (schema_.stage == RowStage::contexts) return;
   decode_action(part);
   columns(part, piece.loss, loss_rule(), out_.loss(), false);
   if (reward_) {

@@ -44,7 +44,8 @@ struct Audit {
   void merge(const Audit& later);
 };
 
-/// Throws the Error that names the first bad value and the total count; does nothing when there is none.
-void require_clean(const Audit& audit);
+/// Throws the Error that names the first bad value and the total count; does nothing when there is none. `can_skip`:
+/// the command has --skip-bad-rows, and the message says so.
+void require_clean(const Audit& audit, bool can_skip = true);
 
 }  // namespace scrm

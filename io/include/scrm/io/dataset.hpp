@@ -17,6 +17,9 @@ struct ReadOptions {
   std::vector<std::string> targets = {};  ///< target columns wanted, in this order; every shard must have them
   bool all_targets = false;               ///< instead: every target column that all shards have (for inspect)
   bool label_propensity = true;           ///< read `label_propensity` where there is one
+  /// Read `context` and nothing else: actions, losses and propensities may be there or not. Rows without any context
+  /// are counted by `loss` or `action`.
+  bool contexts_only = false;
 };
 
 /// One file of a data set.

@@ -16,6 +16,13 @@ enum class PropensityForm : std::uint8_t {
   label_product  ///< multilabel without either: the product of `label_propensity`
 };
 
+/// How much of a row is known: a decision is met, taken, and answered.
+enum class RowStage : std::uint8_t {
+  contexts,  ///< nothing has been done yet
+  acted,     ///< action and propensity too
+  logged     ///< and the loss
+};
+
 struct Schema {
   ActionKind action_kind = ActionKind::continuous;
   int num_actions = 0;  ///< categories (categorical) or labels K (multilabel)
@@ -25,6 +32,7 @@ struct Schema {
   PropensityForm propensity = PropensityForm::linear;
   bool label_propensity = false;
   std::vector<std::string> targets;  ///< names under target/, in alphabetical order
+  RowStage stage = RowStage::logged;
 };
 
 /// "continuous", "categorical" or "multilabel", as the attribute action_kind spells them.
