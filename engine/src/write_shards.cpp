@@ -183,7 +183,8 @@ class Writer {
 /// Bytes a task of that many rows holds: blocks at both borders whole, and every chunk once more in encoded form.
 std::size_t task_bytes(const Source& source, std::int64_t rows) {
   const auto blocks = static_cast<std::size_t>(rows / kBlockRows + 2);
-  return source.group_bytes() + 2 * blocks * source.loader_bytes();
+  const auto together = static_cast<std::size_t>(source.group_blocks());
+  return (blocks + together - 1) / together * source.group_bytes() + 2 * blocks * source.loader_bytes();
 }
 
 /// How many rows a task takes and how many tasks may be in flight.

@@ -1,14 +1,10 @@
 #include "scrm/experiments/simulate.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "scrm/experiments/sample_actions.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/kernels/elementary.hpp"
+#include "record_actions.hpp"
 
 namespace scrm {
 
@@ -152,34 +148,11 @@ Block SimulatedSource::load(BlockGroup&, std::int64_t index, BlockLoader& loader
   fill_context(drawn, own.buffer);
 
   const Block block = own.buffer.view(first_row, rows);
-  target_->scores(block, own.policy, own.scores());
-  sample_actions(policy_, options_.deployment, block, own.scores(), options_.float32, own.buffer);
+  record_actions({policy_, *target_, options_.deployment, options_.float32}, block,
+                 {own.policy, own.scores(), own.log_density()}, own.buffer);
   environment_->losses(drawn, block, own.buffer.loss());
-
-  double* log_density = own.log_density();
-  target_->log_density(block, own.policy, log_density);
-  if (schema_.propensity == PropensityForm::linear) exp_array(log_density, log_density, kBlockRows);
-  std::copy_n(log_density, rows, own.buffer.propensity());
-  if (schema_.label_propensity) target_->label_probability(block, own.policy, own.buffer.label_propensity());
-  require_valid(block);
+  require_loggable(block, policy_name_);
   return block;
-}
-
-void SimulatedSource::require_valid(const Block& block) const {
-  for (int i = 0; i < block.rows; ++i) {
-    const double propensity = block.propensity != nullptr ? block.propensity[i] : std::exp(block.log_propensity[i]);
-    const bool action_fine = block.action == nullptr || std::isfinite(block.action[i]);
-    const bool propensity_fine = std::isfinite(propensity) && (propensity > 0 || block.log_propensity != nullptr);
-    if (action_fine && propensity_fine && std::isfinite(block.loss[i])) continue;
-    throw Error(ErrorKind::run,
-                fmt::format("the policy gives a row that cannot be logged: action {}, propensity {}, loss {}; its "
-                            "parameters are too large",
-                            block.action != nullptr     ? block.action[i]
-                            : block.category != nullptr ? block.category[i]
-                                                        : 0,
-                            propensity, block.loss[i]),
-                {.file = policy_name_, .row = block.first_row + i});
-  }
 }
 
 }  // namespace scrm

@@ -51,7 +51,6 @@ class SimulatedSource final : public Source {
  private:
   struct Loader;
   void fill_context(const EnvironmentRows& rows, BlockBuffer& buffer) const;
-  void require_valid(const Block& block) const;
 
   std::shared_ptr<const Environment> environment_;
   Policy policy_;

@@ -1,0 +1,20 @@
+/// Acted rows as a CSV file, for worlds that answer in spreadsheets rather than in HDF5.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scrm/engine/pass.hpp"
+#include "scrm/engine/source.hpp"
+
+namespace scrm {
+
+/// Names of the columns: x0, x1, ... (context), action or action_0, action_1, ..., propensity or log_propensity,
+/// label_propensity_0, ...
+std::vector<std::string> acted_csv_header(const Schema& schema);
+
+/// Writes header and rows to `path`, every number in digits that read back to the same double. Sparse contexts are
+/// written in full.
+void write_acted_csv(Source& source, const std::string& path, const Progress& progress);
+
+}  // namespace scrm

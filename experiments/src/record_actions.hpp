@@ -1,0 +1,35 @@
+/// What a deployment does to a block of contexts: draws actions and records how likely they were.
+#pragma once
+
+#include <string>
+
+#include "scrm/engine/target_policy.hpp"
+#include "scrm/experiments/environment.hpp"
+#include "scrm/io/block_buffer.hpp"
+
+namespace scrm {
+
+/// Who acts, and when.
+struct Actor {
+  const Policy& policy;
+  const TargetPolicy& target;  ///< the same policy, made ready for these rows
+  Deployment deployment;
+  bool float32 = false;  ///< continuous actions are rounded to float
+};
+
+/// Columns of kBlockRows that one thread lends.
+struct ActingScratch {
+  PolicyScratch& policy;
+  double* scores;  ///< one column, or as many as there are actions or labels
+  double* log_density;
+};
+
+/// Fills action, propensity and, where the buffer's schema has it, label_propensity. `block` views the context and the
+/// buffer's columns. Propensities are, to the bit, what evaluating the same policy divides by: its weights are then
+/// exactly 1.
+void record_actions(const Actor& actor, const Block& block, const ActingScratch& scratch, BlockBuffer& buffer);
+
+/// Throws when a row has an action, propensity or (where there is one) loss that no reader would accept.
+void require_loggable(const Block& block, const std::string& policy_name);
+
+}  // namespace scrm
