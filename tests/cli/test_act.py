@@ -5,6 +5,8 @@ import csv
 import itertools
 import json
 import os
+import shlex
+import subprocess
 
 import h5py
 import numpy as np
@@ -387,6 +389,39 @@ class Refusals(ActTest):
         with h5py.File(self.contexts, "a") as file:
             file.attrs["action_kind"] = "continuous"
         self.assertIn("scrm act", run("inspect", self.contexts, check=1).stderr)
+
+
+class Loop(ActTest):
+    def test_the_example_goes_round(self):
+        done = subprocess.run([harness.SOURCE_DIR / "examples/loop.sh", self.dir / "loop"], capture_output=True, text=True,
+                              env={**os.environ, "SCRM": harness.PROGRAM})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        losses = [float(line.split("actions: ")[1].split()[0]) for line in done.stdout.splitlines() if "deployed" in line]
+        self.assertEqual(len(losses), 5)
+        self.assertLess(max(losses[1:]), losses[0] - 0.3)  # five standard errors were gained in the run README shows
+        self.assertTrue((self.dir / "loop/policy-4.toml").exists())
+
+    def test_the_commands_that_readme_shows_work(self):
+        loop = self.dir / "loop"
+        loop.mkdir()
+        run("simulate", "pricing", "--rows", 3000, "--out", "customers", "--policy-out", "policy-1.toml", cwd=loop)
+        context = read(loop / "customers")["context"]
+        np.savetxt(loop / "customers.csv", context, delimiter=",", comments="", fmt="%.17g",
+                   header=",".join(f"x{j}" for j in range(context.shape[1])))
+        text = (harness.SOURCE_DIR / "README.md").read_text()
+        begin = text.index("scrm act policy-1.toml")
+        script = text[begin:text.index("```", begin)].replace("\\\n", " ")
+        for line in script.splitlines():
+            if line.startswith("scrm "):
+                run(*shlex.split(line)[1:], cwd=loop)
+            else:  # the world answers
+                rows = (loop / "prices.csv").read_text().splitlines()
+                actions = [float(row.split(",")[-2]) for row in rows[1:]]
+                answered = [rows[0] + ",loss"] + [f"{row},{(a - 1) ** 2}" for row, a in zip(rows[1:], actions)]
+                (loop / "prices.csv").write_text("\n".join(answered) + "\n")
+        found = run_json("evaluate", loop / "logs-1", "--policy", loop / "policy-1.toml")["policies"][0]["diagnostics"]
+        self.assertEqual((found["mean_weight"], found["max_weight"], found["ess"]), (1.0, 1.0, 3000))
+        self.assertTrue((loop / "policy-2.toml").exists())
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ class Help(unittest.TestCase):
 class WrongUsage(unittest.TestCase):
     def test_an_unknown_command_exits_with_2_and_suggests_the_closest(self):
         for name in harness.commands():
-            slip = name[:2] + name[3] + name[2] + name[4:]
+            slip = name[:-2] + name[-1] + name[-2]
             self.assertIn(f"did you mean '{name}'?", run(slip, check=2).stderr)
         self.assertIn("there is no command 'xyzzy'", run("xyzzy", check=2).stderr)
 
