@@ -17,6 +17,8 @@ namespace {
 // A line with more fields than this is of no use to anyone, and a sparse context could have billions.
 constexpr std::int64_t kMostFeatures = 100000;
 
+constexpr std::size_t kTextBytes = std::size_t{1} << 20;  // written at once
+
 struct Close {
   void operator()(std::FILE* file) const noexcept { std::fclose(file); }
 };
@@ -97,11 +99,17 @@ std::vector<std::string> acted_csv_header(const Schema& schema) {
   return names;
 }
 
-void write_acted_csv(Source& source, const std::string& path, const Progress& progress) {
+void write_acted_csv(Source& source, const std::string& path, const PassOptions& options) {
   if (source.schema().features > kMostFeatures) {
     throw Error(ErrorKind::usage, fmt::format("{} features are too many for the columns of a CSV file; write shards "
                                               "with --out",
                                               source.schema().features));
+  }
+  const std::size_t needed = source.group_bytes() + source.loader_bytes() + 2 * kTextBytes;
+  if (options.memory > 0 && needed > options.memory) {
+    throw Error(ErrorKind::memory,
+                fmt::format("{} rows at a time take {} MiB, more than the {} MiB allowed",
+                            source.group_blocks() * kBlockRows, needed / 1048576 + 1, options.memory / 1048576));
   }
   CsvFile file(path);
   fmt::memory_buffer text;
@@ -117,11 +125,11 @@ void write_acted_csv(Source& source, const std::string& path, const Progress& pr
       require_clean(audit, false);
       for (int i = 0; i < block.rows; ++i) {
         add_row(text, block, i, full);
-        if (text.size() < (std::size_t{1} << 20)) continue;
+        if (text.size() < kTextBytes) continue;
         file.write(text);
         text.clear();
       }
-      if (progress) progress(block.first_row + block.rows, source.rows());
+      if (options.progress) options.progress(block.first_row + block.rows, source.rows());
     }
   }
   file.write(text);

@@ -14,7 +14,7 @@ namespace scrm {
 std::vector<std::string> acted_csv_header(const Schema& schema);
 
 /// Writes header and rows to `path`, every number in digits that read back to the same double. Sparse contexts are
-/// written in full.
-void write_acted_csv(Source& source, const std::string& path, const Progress& progress);
+/// written in full. One thread: what it holds is checked against options.memory.
+void write_acted_csv(Source& source, const std::string& path, const PassOptions& options);
 
 }  // namespace scrm

@@ -39,6 +39,7 @@ struct ActCommand {
   std::string csv;
   int shards = 1;
   std::string compress = "none";
+  std::int64_t chunk_rows = 0;
   std::string action_kind;
   int num_actions = 0;
   bool overwrite = false;
@@ -52,7 +53,7 @@ struct ActCommand {
 void require_other_place(const std::string& out, const std::vector<std::string>& contexts) {
   std::error_code error;
   for (const std::string& path : contexts) {
-    if (fs::equivalent(out, path, error) || fs::equivalent(out, fs::path(path).parent_path(), error)) {
+    if (fs::equivalent(out, path, error) || fs::equivalent(out, fs::absolute(path).parent_path(), error)) {
       refuse(fmt::format("the contexts are in {} itself; write elsewhere", out));
     }
   }
@@ -63,8 +64,8 @@ void require_sense(const ActCommand& command, const Policy& policy) {
     refuse(command.out.empty() ? "--out is missing: name a folder for the shards (or a CSV file with --csv)"
                                : "--out and --csv exclude each other");
   }
-  if (!command.csv.empty() && (command.shards != 1 || command.compress != "none")) {
-    refuse("--shards and --compress are for shards, not for --csv");
+  if (!command.csv.empty() && (command.shards != 1 || command.compress != "none" || command.chunk_rows != 0)) {
+    refuse("--shards, --compress and --chunk-rows are for shards, not for --csv");
   }
   const bool uniform = policy.kind == PolicyKind::uniform;
   if (uniform && (command.action_kind.empty() || command.num_actions == 0)) {
@@ -102,9 +103,10 @@ class Output {
 
   void write(Source& source) {
     const PassOptions pass = command_.common.pass("acting");
-    if (file_) return write_acted_csv(source, file_->temporary_path(), pass.progress);
+    if (file_) return write_acted_csv(source, file_->temporary_path(), pass);
     WriteOptions write;
     write.gzip = command_.compress == "gzip";
+    write.chunk_rows = command_.chunk_rows;
     write.rollout = command_.deployment.rollout;
     write.attributes = {{"policy", fs::path(command_.policy).filename().string()},
                         {"seed", std::to_string(command_.deployment.seed)}};
@@ -127,7 +129,9 @@ class Contexts {
  public:
   explicit Contexts(const ActCommand& command) : paths_(command.contexts) {
     if (command.columns.empty()) return;
-    folder_.emplace((command.out.empty() ? command.csv : command.out) + ".contexts", false);
+    std::string beside = command.out.empty() ? command.csv : command.out;
+    while (beside.size() > 1 && beside.back() == '/') beside.pop_back();
+    folder_.emplace(beside + ".contexts", false);
     const Progress bar = progress_bar("reading", command.common.quiet, "bytes");
     for (std::size_t i = 0; i < paths_.size(); ++i) {
       const std::string shard = fmt::format("{}/part-{:05}.h5", folder_->temporary_path(), i);
@@ -256,6 +260,9 @@ void add_output_options(CLI::App& app, ActCommand& command) {
   app.add_option("--compress", command.compress, "gzip (shuffle + deflate) or none")
       ->check(CLI::IsMember({"gzip", "none"}))
       ->type_name("HOW");
+  app.add_option("--chunk-rows", command.chunk_rows, "Rows in a chunk of the files; default 65,536")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))
+      ->type_name("N");
   app.add_flag("--overwrite", command.overwrite, "Replace a folder of shards, or a CSV file, that is there already");
 }
 

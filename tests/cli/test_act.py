@@ -186,6 +186,14 @@ class Bits(ActTest):
                 _, same = self.act(name, f"{name}-file", "--threads", 3)
                 self.assertEqual((folder / "part-00000.h5").read_bytes(), (same / "part-00000.h5").read_bytes())
 
+    def test_chunks_compression_and_memory_do_not_change_a_bit(self):
+        for name in ("gaussian", "label"):
+            plain = read(self.act(name, f"{name}-plain")[1])
+            for number, options in enumerate([("--compress", "gzip"), ("--chunk-rows", 100), ("--memory", "20M"),
+                                              ("--chunk-rows", 1999, "--shards", 3, "--compress", "gzip")]):
+                with self.subTest(policy=name, options=options):
+                    self.assert_same(plain, read(self.act(name, f"{name}-{number}", *options)[1]))
+
     def test_the_cut_of_the_contexts_does_not_change_a_bit(self):
         parts = self.dir / "parts"
         parts.mkdir()
@@ -313,6 +321,16 @@ class Csv(ActTest):
                 self.assertEqual(sorted(os.listdir(self.dir)), before)
 
 
+    def test_contexts_from_csv_leave_nothing_behind(self):
+        (self.dir / "in.csv").write_text("a,b,c\n1,2,3\n")
+        self.policy("gaussian")
+        before = os.listdir(self.dir)
+        for output in (("--csv", "out.csv"), ("--out", "out"), ("--out", "slash/"), ("--out", "a/b")):
+            run("act", "gaussian.toml", "--contexts", "in.csv", "--context", "a,b,c", "--seed", 1, *output, cwd=self.dir)
+        self.assertEqual(sorted(os.listdir(self.dir)), sorted(before + ["out.csv", "out", "slash", "a"]))
+        self.assertEqual((os.listdir(self.dir / "slash"), os.listdir(self.dir / "a")), (["part-00000.h5"], ["b"]))
+
+
 class Refusals(ActTest):
     def refused(self, *words, policy="gaussian", contexts=None, options=(), code=1):
         policy = self.policy(policy)
@@ -366,6 +384,13 @@ class Refusals(ActTest):
         done = run("act", self.policy("gaussian"), "--contexts", self.contexts, "--seed", 1, "--out", self.dir,
                    "--overwrite", check=2)
         self.assertIn("elsewhere", done.stderr)
+
+    def test_too_little_memory(self):
+        for output in (("--csv", self.dir / "out.csv"), ("--out", self.dir / "out")):
+            done = run("act", self.policy("gaussian"), "--contexts", self.contexts, "--seed", 1, *output, "--memory", "1M",
+                       check=1)
+            self.assertIn("--memory", done.stderr)
+            self.assertEqual(sorted(os.listdir(self.dir)), ["contexts.h5", "gaussian.toml"])
 
     def test_outputs_that_are_there_are_left_alone_without_overwrite(self):
         out = self.dir / "out.csv"
