@@ -55,6 +55,10 @@ Schema acted_schema(const Policy& policy, const Schema& contexts, ActionKind act
   return schema;
 }
 
+struct ActingSource::Group final : BlockGroup {
+  std::shared_ptr<BlockGroup> below;
+};
+
 struct ActingSource::Loader final : BlockLoader {
   Loader(std::unique_ptr<BlockLoader> contexts, const Schema& schema)
       : below(std::move(contexts)), buffer(added_columns(schema)) {}
@@ -92,13 +96,21 @@ std::unique_ptr<BlockLoader> ActingSource::make_loader() const {
 }
 
 std::unique_ptr<BlockGroup> ActingSource::fetch(std::int64_t first_block, int count) {
-  return contexts_.fetch(first_block, count);
+  auto group = std::make_unique<Group>();
+  if (count == 1 && first_block == last_index_) {
+    group->below = last_block_;
+    return group;
+  }
+  group->below = contexts_.fetch(first_block, count);
+  last_block_ = count == 1 ? group->below : nullptr;
+  last_index_ = count == 1 ? first_block : -1;
+  return group;
 }
 
 Block ActingSource::load(BlockGroup& group, std::int64_t index, BlockLoader& loader, Audit&) const {
   auto& own = static_cast<Loader&>(loader);
   Audit bad;
-  const Block context = contexts_.load(group, index, *own.below, bad);
+  const Block context = contexts_.load(*static_cast<Group&>(group).below, index, *own.below, bad);
   require_clean(bad, false);
 
   Block block = own.buffer.view(context.first_row, context.rows);

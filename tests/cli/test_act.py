@@ -199,7 +199,9 @@ class Bits(ActTest):
         parts.mkdir()
         for i, part in enumerate(np.array_split(self.context, 7)):
             write_contexts(parts / f"{i}.h5", part)
-        self.assert_same(read(self.act("gaussian", "whole")[1]), read(self.act("gaussian", "cut", contexts=parts)[1]))
+        whole = read(self.act("gaussian", "whole")[1])
+        self.assert_same(whole, read(self.act("gaussian", "cut", contexts=parts)[1]))
+        self.assert_same(whole, read(self.act("gaussian", "both", "--shards", 40, contexts=parts)[1]))
 
     def test_another_seed_or_rollout_draws_other_actions(self):
         actions = []

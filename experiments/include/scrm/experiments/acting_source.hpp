@@ -46,6 +46,7 @@ class ActingSource final : public Source {
   ActionTotals totals() const;
 
  private:
+  struct Group;
   struct Loader;
   void count(std::int64_t index, const Block& block) const;
 
@@ -55,6 +56,10 @@ class ActingSource final : public Source {
   std::string policy_name_;
   Deployment deployment_;
   std::unique_ptr<TargetPolicy> target_;
+
+  // Shards smaller than a block ask for the same block again and again, and it may come from many files.
+  std::shared_ptr<BlockGroup> last_block_;
+  std::int64_t last_index_ = -1;
 
   // Totals are taken as blocks go by, so that a summary does not cost another pass.
   struct BlockTotal {
