@@ -279,7 +279,7 @@ void add_act_command(CLI::App& program) {
   app.add_option("policy", command->policy, "The policy that acts")->required()->type_name("FILE");
   app.add_option("--contexts", command->contexts, "Shards, or folders of them; only `context` is read. Or CSV files")
       ->required()
-      ->type_name("DATA...");
+      ->type_name("DATA");
   app.add_option("--context", command->columns,
                  "Columns of CSV files that are features: names, ranges first:last, prefixes x*")
       ->delimiter(',')
