@@ -21,7 +21,7 @@ struct PolicyTotals {
   Moments clipped;               ///< min(w, M) y
   Moments ix;                    ///< w y / (1 + α w)
   SquareWeightedMoments square;  ///< w² and y
-  PairMoments additive;          ///< y + y S and S; only where the estimator applies
+  AdditiveSums additive;         ///< y + (y − c) S and S; only where the estimator applies
   double clip = 0;
   double alpha = 0;
 };

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 
 #include "estimator.hpp"
@@ -13,15 +12,15 @@ std::string obstacle(const Schema& schema, const TargetPolicy& policy) {
   return {};
 }
 
-// Terms t = u − ȳ S with u = y + y S: their moments follow from those of the pair (u, S) for any ȳ.
+// Terms t = y + (y − ȳ) S: their moments follow from those around any other centre.
 PointEstimate additive(const PolicyTotals& totals) {
-  const PairMoments& pair = totals.additive;
-  const double mean_loss = totals.loss.true_mean();
+  AdditiveSums sums = totals.additive;
+  sums.recentre(totals.loss.true_mean());
+  const PairMoments& pair = sums.pair;
   PointEstimate out;
-  out.value = pair.mean_a - mean_loss * pair.mean_b;
-  const double square_sum = pair.aa - 2 * mean_loss * pair.ab + mean_loss * mean_loss * pair.bb;
-  out.standard_error = std::sqrt(std::max(0.0, square_sum) / (pair.count - 1) / pair.count);
-  out.range = (pair.highest_a - pair.lowest_a) + std::abs(mean_loss) * (pair.highest_b - pair.lowest_b);
+  out.value = pair.mean_a;
+  out.standard_error = std::sqrt(pair.aa / (pair.count - 1) / pair.count);
+  out.range = pair.highest_a - pair.lowest_a;
   out.parameter = totals.alpha;
   return out;
 }

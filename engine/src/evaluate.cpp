@@ -21,7 +21,7 @@ namespace {
 struct EvaluationSums {
   Moments loss;
   std::vector<WeightSums> weights;
-  std::vector<PairMoments> additive;
+  std::vector<AdditiveSums> additive;
 };
 
 /// The kernel of `evaluate`: every policy scores the block while it is in cache.
@@ -46,6 +46,9 @@ class EvaluationKernel final : public PassKernel {
     EvaluationSums& sums = static_cast<Sums&>(out).sums;
     ScratchPool::Loan scratch(scratch_);
     alignas(kColumnAlignment) double weights[kPoliciesTogether * kBlockRows];
+    // The additive sums are centred on the block's mean loss. Others sum the losses last, when the policies have
+    // brought them into cache.
+    if (additive_) sums.loss = loss_moments(block);
     for (std::size_t first = 0; first < policies_.size(); first += kPoliciesTogether) {
       std::array<const TargetPolicy*, kPoliciesTogether> together{};
       const std::size_t count = std::min(together.size(), policies_.size() - first);
@@ -53,7 +56,7 @@ class EvaluationKernel final : public PassKernel {
       weights_of_all({together.data(), count}, block, *scratch, weights);
       for (std::size_t k = 0; k < count; ++k) add_policy(block, first + k, weights + k * kBlockRows, *scratch, sums);
     }
-    sums.loss = loss_moments(block);
+    if (!additive_) sums.loss = loss_moments(block);
     if (bootstrap_ != nullptr) bootstrap_->add_block_losses(block);
   }
 
@@ -77,7 +80,7 @@ class EvaluationKernel final : public PassKernel {
       double* labels = scratch.columns(PolicyScratch::kCallerSlot, block.num_actions);
       policy.label_probability(block, scratch, labels);
       label_weight_excess(block, labels, rules_.alpha, excess);
-      sums.additive[p] = additive_moments(block, excess);
+      sums.additive[p] = additive_sums(block, excess, sums.loss.mean);
     }
     if (bootstrap_ != nullptr) bootstrap_->add_block(block, p, weights, rules_, additive ? excess : nullptr);
     compute_weight_sums(block, weights, rules_, sums.weights[p]);

@@ -160,8 +160,9 @@ Estimate pooled_estimate(const TermSums& sums, const char* name, const EvaluateO
     return out;
   }
   out.value = all.mean;
+  if (all.count < 2) return out;
   const double variance = pooled_variance(sums, all.count);
-  if (!(variance >= 0) || all.count < 2) {
+  if (!(variance >= 0)) {
     warnings.push_back(fmt::format(
         "{}: the covariances between rollouts make its variance negative, so it has no standard error", name));
     return out;
@@ -180,6 +181,18 @@ Estimate pooled_estimate(const TermSums& sums, const char* name, const EvaluateO
   return out;
 }
 
+/// One pass with the mixture n_t/n.
+PassResult weigh(RolloutSource& source, const std::vector<double>& counts,
+                 const std::vector<std::shared_ptr<const TargetPolicy>>& logging,
+                 const std::vector<NamedPolicy>& policies, const PassOptions& pass) {
+  double rows = 0;
+  for (const double count : counts) rows += count;
+  std::vector<double> shares;
+  for (const double count : counts) shares.push_back(count / rows);
+  const MisKernel kernel(policies, logging, std::move(shares));
+  return run_pass(source, kernel, pass);
+}
+
 }  // namespace
 
 void add_multiple_importance(const std::vector<Source*>& rollouts,
@@ -191,14 +204,17 @@ void add_multiple_importance(const std::vector<Source*>& rollouts,
                                               "--logging-policy for each rollout, in order",
                                               rollouts.size(), logging_policies.size()));
   }
-  double rows = 0;
-  for (const Source* rollout : rollouts) rows += static_cast<double>(rollout->rows());
-  std::vector<double> shares;
-  for (const Source* rollout : rollouts) shares.push_back(static_cast<double>(rollout->rows()) / rows);
   RolloutSource source(rollouts);
-  const MisKernel kernel(policies, logging_policies, std::move(shares));
-  const PassResult result = run_pass(source, kernel, pass);
+  std::vector<double> counts;
+  for (const Source* rollout : rollouts) counts.push_back(static_cast<double>(rollout->rows()));
+  PassResult result = weigh(source, counts, logging_policies, policies, pass);
   if (!options.skip_bad_rows) require_clean(result.audit);
+  if (result.audit.bad_rows() > 0 && result.sums && !policies.empty()) {
+    // The mixture's shares are those of the rows that are left, and they are known only now.
+    const TermSums& sums = static_cast<const MisKernel::Sums&>(*result.sums).terms.front();
+    for (std::size_t t = 0; t < counts.size(); ++t) counts[t] = sums.single[t].count;
+    result = weigh(source, counts, logging_policies, policies, pass);
+  }
   for (std::size_t p = 0; p < policies.size() && result.sums; ++p) {
     for (int way = 0; way < kWays; ++way) {
       const TermSums& sums =

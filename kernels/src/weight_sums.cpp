@@ -179,7 +179,7 @@ Moments array_moments_impl(const double* values, int n, double shift) {
   return sums.moments(n);
 }
 
-PairMoments additive_impl(const double* y, const double* excess, int n, double shift_u, double shift_s) {
+PairMoments additive_impl(const double* y, const double* excess, int n, double centre, double shift_u, double shift_s) {
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   ShiftedSums<true> u(d, hn::Set(d, shift_u)), s(d, hn::Set(d, shift_s));
@@ -188,7 +188,7 @@ PairMoments additive_impl(const double* y, const double* excess, int n, double s
     const auto mask = hn::FirstN(d, static_cast<std::size_t>(n - i < lanes ? n - i : lanes));
     const V64 vy = hn::Load(d, y + i);
     const V64 vs = hn::Load(d, excess + i);
-    const V64 vu = hn::IfThenElse(mask, hn::MulAdd(vy, vs, vy), u.shift);
+    const V64 vu = hn::IfThenElse(mask, hn::MulAdd(hn::Sub(vy, hn::Set(d, centre)), vs, vy), u.shift);
     const V64 kept = hn::IfThenElse(mask, vs, s.shift);
     products = hn::MulAdd(hn::Sub(vu, u.shift), hn::Sub(kept, s.shift), products);
     u.add(vu, KeepAll());
@@ -332,12 +332,34 @@ Moments loss_moments(const Block& block) noexcept {
   return HWY_DYNAMIC_DISPATCH(array_moments_impl)(block.loss, block.rows, shift);
 }
 
-PairMoments additive_moments(const Block& block, const double* excess) noexcept {
-  if (block.rows == 0) return {};
+AdditiveSums additive_sums(const Block& block, const double* excess, double centre) noexcept {
+  if (block.rows == 0) return {{}, centre};
   ensure_isa();
-  const double shift_u = near_mean(block.rows, [&](int i) { return block.loss[i] * (1 + excess[i]); });
+  const double* y = block.loss;
+  const double shift_u = near_mean(block.rows, [&](int i) { return y[i] + (y[i] - centre) * excess[i]; });
   const double shift_s = near_mean(block.rows, [&](int i) { return excess[i]; });
-  return HWY_DYNAMIC_DISPATCH(additive_impl)(block.loss, excess, block.rows, shift_u, shift_s);
+  return {HWY_DYNAMIC_DISPATCH(additive_impl)(y, excess, block.rows, centre, shift_u, shift_s), centre};
+}
+
+void AdditiveSums::recentre(double to) noexcept {
+  const double shift = centre - to;
+  centre = to;
+  if (shift == 0) return;
+  pair.mean_a += shift * pair.mean_b;
+  pair.aa += shift * (2 * pair.ab + shift * pair.bb);
+  if (pair.aa < 0) pair.aa = 0;  // by rounding alone
+  pair.ab += shift * pair.bb;
+  pair.lowest_a += std::min(shift * pair.lowest_b, shift * pair.highest_b);
+  pair.highest_a += std::max(shift * pair.lowest_b, shift * pair.highest_b);
+}
+
+void AdditiveSums::merge(AdditiveSums later) noexcept {
+  if (pair.count == 0) {
+    *this = later;
+    return;
+  }
+  later.recentre(centre);
+  pair.merge(later.pair);
 }
 
 }  // namespace scrm

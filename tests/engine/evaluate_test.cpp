@@ -110,6 +110,23 @@ TEST_CASE("evaluate: a policy judged by its own logs has weights of exactly one 
   }
 }
 
+TEST_CASE("evaluate: additive keeps its digits when losses lie far from zero") {
+  for (const double offset : {1e3, 1e6, 1e8}) {
+    LoggedRows rows = random_rows(multilabel_schema(6), 5000, 9);
+    for (double& loss : rows.loss) loss += offset;
+    const Policy policy = random_policy(PolicyKind::multilabel, rows.schema, 3);
+    EvaluateOptions options;
+    options.alpha = 0.01;
+    const PolicyReport report = evaluate_one(rows, policy, options);
+    const reference::Estimated expected = reference::additive(label_excess(policy, rows, 0.01L), losses(rows));
+    const Estimate& additive = find_estimate(report, "additive");
+    CAPTURE(offset);
+    CHECK(relative_error(value_or_nan(additive.value), expected.value) <= 1e-13);
+    // The losses themselves are known to 1e-16 of the offset only.
+    CHECK(relative_error(value_or_nan(additive.standard_error), expected.standard_error) <= 1e-14 * offset);
+  }
+}
+
 TEST_CASE("evaluate: the same policy in label probabilities leaves the additive estimator at the sample mean") {
   LoggedRows rows = random_rows(multilabel_schema(6), 3000, 9);
   std::fill(rows.label_propensity.begin(), rows.label_propensity.end(), 0.5);

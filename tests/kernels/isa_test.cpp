@@ -88,7 +88,7 @@ std::vector<double> run_kernels(const Sample& sample) {
   multilabel_label_probability(block.bits, scores.data(), Sample::kLabels, 0.1, labels.data());
   label_weight_excess(block, labels.data(), 0.01, density.data());
   append(out, density.data(), Sample::kRows);
-  const PairMoments pair = additive_moments(block, density.data());
+  const PairMoments pair = additive_sums(block, density.data(), 0.3).pair;
   out.insert(out.end(), {pair.mean_a, pair.mean_b, pair.aa, pair.bb, pair.ab});
   WeightSums sums;
   compute_weight_sums(block, weights.data(), {0.01, 2.0}, sums);

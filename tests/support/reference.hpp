@@ -151,12 +151,7 @@ inline Estimated snips(const Reals& w, const Reals& y) {
 /// `excess` is S = Σ_k (w_k − 1) of every row.
 inline Estimated additive(const Reals& excess, const Reals& y) {
   const Real mean_loss = mean(y);
-  Estimated out = average(map_rows(excess, y, [mean_loss](Real s, Real yi) { return yi + (yi - mean_loss) * s; }));
-  // One pass forms the variance of u − ȳ S from those of u = y + y S and of S, which may cancel.
-  const Real u = average(map_rows(excess, y, [](Real s, Real yi) { return yi + yi * s; })).standard_error;
-  const Real product = mean_loss * average(excess).standard_error;
-  out.noise = (u * u + product * product) / out.standard_error;
-  return out;
+  return average(map_rows(excess, y, [mean_loss](Real s, Real yi) { return yi + (yi - mean_loss) * s; }));
 }
 
 /// (Σw)² / Σw².

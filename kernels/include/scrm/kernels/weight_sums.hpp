@@ -52,7 +52,19 @@ void add_row(WeightSums& sums, double weight, double loss, const WeightRules& ru
 /// Mean, square sum and range of the block's losses.
 Moments loss_moments(const Block& block) noexcept;
 
-/// Moments of the pair u = y + y S (a) and S (b) of the additive estimator.
-PairMoments additive_moments(const Block& block, const double* excess) noexcept;
+/// Moments of the pair u = y + (y − centre) S (a) and S (b) of the additive estimator. The centre is a loss near the
+/// mean, so that the terms t = y + (y − ȳ) S follow by a small shift: from plain y S they would be small differences of
+/// large numbers wherever losses lie far from zero.
+struct AdditiveSums {
+  PairMoments pair;
+  double centre = 0;
+
+  /// The same rows around another centre: u + (old − new) S. Ranges become bounds.
+  void recentre(double to) noexcept;
+  void merge(AdditiveSums later) noexcept;
+};
+
+/// Sums over one block, around `centre`; `excess` is S of every row.
+AdditiveSums additive_sums(const Block& block, const double* excess, double centre) noexcept;
 
 }  // namespace scrm
