@@ -1,0 +1,103 @@
+"""scrm learn against SciPy on the same objective, and its files and messages."""
+# labels: fast cli
+
+import pathlib
+import re
+
+import numpy as np
+from scipy.optimize import minimize
+
+import harness
+from harness import ProgramTest, run, run_json, write_log
+
+
+def gaussian(a, mean, scale):
+    return np.exp(-0.5 * ((a - mean) / scale) ** 2) / (scale * np.sqrt(2 * np.pi))
+
+
+class Learn(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        random = np.random.default_rng(1)
+        n = 4000
+        self.x = random.normal(size=(n, 2))
+        self.a = random.normal(size=n)
+        self.y = 0.5 * (self.a - 0.4 * self.x[:, 0] - 0.3) ** 2 - 2 + 0.1 * random.normal(size=n)
+        self.p = gaussian(self.a, 0, 1)
+        write_log(self.dir / "logs.h5", context=self.x, action=self.a, loss=self.y, propensity=self.p)
+        (self.dir / "start.toml").write_text('kind = "gaussian"\nscale = 0.6\ntheta = [0.0, 0.0, 0.0]\n')
+
+    def learn(self, *arguments, **options):
+        return run_json("learn", self.dir / "logs.h5", "--start", self.dir / "start.toml", "--out",
+                        self.dir / "out.toml", *arguments, **options)
+
+    def objective(self, theta, lam, estimator, alpha):
+        w = gaussian(self.a, theta[0] + self.x @ theta[1:], 0.6) / self.p
+        n = len(w)
+        if estimator == "snips":
+            return (w * self.y).sum() / w.sum() + lam * np.sqrt((w * self.y).var(ddof=1) / n)
+        ix = w / (1 + alpha * w)
+        return (ix * self.y).mean() + lam * np.sqrt(((ix - 1) * self.y).var(ddof=1) / n)
+
+    def test_the_optimum_is_that_of_scipy(self):
+        for estimator in ("ips-ix", "snips"):
+            report = self.learn("--lambda", 2, "--estimator", estimator, "--holdout", 0)
+            rival = minimize(self.objective, np.zeros(3), args=(2, estimator, 1 / len(self.a)), method="L-BFGS-B",
+                             options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 1000})
+            self.assertTrue(report["converged"])
+            self.assertEqual(report["rows"], len(self.a))
+            self.assertAlmostEqual(report["objective"], rival.fun, delta=1e-7)
+            self.assertAlmostEqual(report["objective"], self.objective(np.array(report["theta"]), 2, estimator, 1 / len(self.a)),
+                                   delta=1e-10)
+
+    def test_the_file_holds_theta_and_where_it_came_from(self):
+        report = self.learn("--lambda", "1")
+        text = (self.dir / "out.toml").read_text()
+        theta = [float(word) for word in re.search(r"theta\s*=\s*\[(.*)\]", text).group(1).split(",")]
+        self.assertEqual(theta, report["theta"])
+        self.assertIn("logs.h5", text)
+        self.assertIn("lambda 1", text)
+        evaluated = run_json("evaluate", self.dir / "logs.h5", "--policy", self.dir / "out.toml")
+        self.assertLess(evaluated["policies"][0]["estimates"][0]["value"], self.y.mean())
+
+    def test_threads_change_no_bit(self):
+        first = self.learn("--lambda", "auto", "--threads", 1)
+        for arguments in (["--threads", 2], ["--threads", 5]):
+            again = self.learn("--lambda", "auto", *arguments)
+            self.assertEqual(again["theta"], first["theta"])
+            self.assertEqual(again["lambda"], first["lambda"])
+
+    def test_a_list_of_lambdas_writes_one_policy_each(self):
+        report = self.learn("--lambda", "0.1,10")
+        self.assertEqual([policy["lambda"] for policy in report["policies"]], [0.1, 10])
+        for policy in report["policies"]:
+            self.assertIn("theta", pathlib.Path(policy["out"]).read_text())
+
+    def test_the_holdout_is_said_plainly_and_can_be_turned_off(self):
+        self.assertIn("held_out", self.learn("--lambda", "1"))
+        self.assertNotIn("held_out", self.learn("--lambda", "1", "--holdout", "0"))
+        text = run("learn", self.dir / "logs.h5", "--kind", "gaussian", "--lambda", "theory", "--out",
+                   self.dir / "o.toml").stdout
+        self.assertIn("rows held out (20 %)", text)
+
+    def test_what_makes_no_sense_is_refused_and_nothing_is_written(self):
+        data, out = self.dir / "logs.h5", self.dir / "never.toml"
+        write_log(self.dir / "flat.h5", context=self.x, action=self.a, loss=0 * self.y + 3, propensity=self.p)
+        (self.dir / "short.toml").write_text('kind = "gaussian"\nscale = 0.6\ntheta = [0.0]\n')
+        for arguments, code, words in [
+            ([data, "--kind", "gaussian", "--lambda", "-1"], 2, "lambda"),
+            ([data, "--kind", "gaussian", "--lambda", "much"], 2, "--lambda"),
+            ([data, "--kind", "softmax"], 1, "continuous"),
+            ([data, "--start", self.dir / "short.toml"], 1, "theta has 1 numbers"),
+            ([data, "--start", self.dir / "start.toml", "--bound", "1:2"], 2, "outside the bound"),
+            ([data, "--kind", "gaussian", "--bound", "wide"], 2, "LO:HI"),
+            ([data, "--kind", "gaussian", "--holdout", "1"], 2, "--holdout"),
+            ([data, "--kind", "gaussian", "--estimator", "magic"], 2, "magic"),
+            ([self.dir / "flat.h5", "--kind", "gaussian"], 1, "every loss is 3"),
+        ]:
+            self.assertIn(words, run("learn", *arguments, "--out", out, check=code).stderr)
+            self.assertFalse(out.exists())
+
+
+if __name__ == "__main__":
+    harness.main()
