@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # From a fresh clone to a first answer: installs what is missing, builds, logs a million decisions of a simulated shop
-# and asks what two other pricing policies would have done. Run it again and only the question is asked again.
+# asks what two other pricing policies would have done, and learns a better one. Run it again and only the questions are
+# asked again.
 set -euo pipefail
 cd "$(dirname "$0")"
 . cmake/setup.sh
@@ -36,5 +37,8 @@ say "What is in the logs"
 
 say "What two other policies would have done"
 "$scrm" evaluate "$work/logs" --policy "$work/dearer.toml" --policy "$work/dearest.toml"
+
+say "A better policy, learned from the same logs"
+"$scrm" learn "$work/logs" --kind gaussian --scale 0.5 --lambda 1 --out "$work/learned.toml"
 
 say "The program is $scrm; try $scrm evaluate --help"
