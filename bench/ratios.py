@@ -40,6 +40,9 @@ def table_rows(marks, numpy):
     plain, packed = marks["shards_against_hdf5/0"], marks["shards_against_hdf5/1"]
     bootstrap = marks["thousand_replicates"]
     shards_s, replicates_s = memory["subject_s"], bootstrap["subject_s"]
+    gradient, gradients = marks["gradient_pass_against_read_sum/1"], marks["gradient_pass_against_read_sum/0"]
+    additive, joint = marks["label_gradient_against_products/4"], marks["label_gradient_against_products/3"]
+    learn = marks["learn_from_shards"]
 
     def pair(what, measured, target, mark, invert=False):
         ratio, cpu = mark["ratio"], mark["cpu_ratio"]
@@ -64,6 +67,14 @@ def table_rows(marks, numpy):
     yield ("1,000 bootstrap replicates / NumPy resampling",
            f"{replicates_s * 1e3:.0f} against {numpy['resample_s'] * 1e6:.0f} ms", ">= 100",
            1000 * numpy["resample_s"] / replicates_s, None)
+    yield pair("value and gradient, 1 thread / read-sum", gigabytes(gradient), ">= 0.60", gradient)
+    yield pair("value and gradient, all threads / read-sum", gigabytes(gradients), ">= 0.60", gradients)
+    for name, mark in (("additive", additive), ("ips-ix", joint)):
+        yield pair(f"22 labels, {name} gradient / DGEMM",
+                   f"{mark['pass_GFLOPS']:.1f} of {mark['products_GFLOPS']:.1f} GFLOPS", ">= 0.50", mark)
+    yield ("learn from shards / SciPy's L-BFGS-B",
+           f"{learn['subject_s'] * 1e3:.0f} against {numpy['learn_s'] * 1e3:.0f} ms", ">= 10",
+           numpy["learn_s"] / learn["subject_s"], None)
 
 
 def met(target, ratio):
@@ -78,13 +89,15 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     with tempfile.TemporaryDirectory(prefix="scrm-ratios-") as data:
         marks = {}
-        for name in ("pass_bench", "shards_bench", "bootstrap_bench"):
+        for name in ("pass_bench", "shards_bench", "bootstrap_bench", "learn_bench"):
             marks.update(run_benchmark(os.path.join(folder, name), data))
         rivals = subprocess.run([sys.executable, os.path.join(here, "numpy_rivals.py"), data], stdout=subprocess.PIPE,
                                 check=True)
     numpy = json.loads(rivals.stdout)
     if abs(numpy["ips"] / marks["shards_against_memory"]["value"] - 1) > 1e-9:
         sys.exit(f"NumPy finds {numpy['ips']}, scrm {marks['shards_against_memory']['value']}")
+    if abs(numpy["objective"] - marks["learn_from_shards"]["objective"]) > 1e-6:
+        sys.exit(f"SciPy's optimum is {numpy['objective']}, scrm's {marks['learn_from_shards']['objective']}")
     load = os.getloadavg()[0]
     print(f"{'what':46} {'measured':26} {'target':8} {'ratio':>7} {'cpu':>7}  met   (load {load:.1f})")
     for what, measured, target, ratio, cpu in table_rows(marks, numpy):

@@ -5,13 +5,12 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "folder.hpp"
 #include "logs.hpp"
 #include "paired.hpp"
 #include "scrm/engine/evaluate.hpp"
@@ -24,26 +23,6 @@ namespace {
 // Two million rows, 213 MB uncompressed: beyond the caches, and soon written.
 constexpr std::int64_t kBlocks = 1000;
 constexpr int kShards = 4;
-
-/// SCRM_BENCH_DIR, where other programs can read the same files, or a folder that goes when the benchmark ends.
-class Folder {
- public:
-  Folder() {
-    const char* given = std::getenv("SCRM_BENCH_DIR");
-    std::string name = (std::filesystem::temp_directory_path() / "scrm-bench-XXXXXX").string();
-    if (given == nullptr && mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    keep_ = given != nullptr;
-    path_ = keep_ ? given : name;
-  }
-  ~Folder() {
-    if (!keep_) std::filesystem::remove_all(path_);
-  }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  bool keep_ = false;
-  std::filesystem::path path_;
-};
 
 struct Data {
   MemorySource memory = memory_logs(kBlocks);
