@@ -45,14 +45,33 @@ LearningRules learning_rules(const ObjectiveRules& rules) {
 /// Sums of one problem over some blocks. `first` is the sum behind the risk's gradient: Σ ∂(terms), for snips
 /// Σ w (y − ȳ) ∂log π; `weight` is Σ w ∂log π (snips only); `second` is Σ (z − z̄) ∂z with z the variance term and z̄ its
 /// mean over the same blocks, so that nothing large is ever subtracted from something large.
-struct ProblemSums {
+class ProblemSums {
+ public:
+  explicit ProblemSums(std::size_t size, bool snips)
+      : size_(size), has_weight_(snips), gradients_((snips ? 3 : 2) * size) {}
+
   LearningTerms terms;
-  std::vector<double> first, second, weight;
+
+  std::size_t size() const { return size_; }
+  bool has_weight() const { return has_weight_; }
+  /// The three one after the other, as one product of coefficients with contexts gives them.
+  double* gradients() { return gradients_.data(); }
+  double* first() { return gradients_.data(); }
+  double* second() { return gradients_.data() + size_; }
+  double* weight() { return gradients_.data() + 2 * size_; }
+  const double* first() const { return gradients_.data(); }
+  const double* second() const { return gradients_.data() + size_; }
+  const double* weight() const { return gradients_.data() + 2 * size_; }
+
+ private:
+  std::size_t size_;
+  bool has_weight_;
+  std::vector<double> gradients_;
 };
 
 /// ∂ of the sum of variance terms, from which `second` is centred anew when means move.
 double variance_slope(const ProblemSums& sums, double mean_loss, std::size_t j) {
-  return sums.weight.empty() ? sums.first[j] : sums.first[j] + mean_loss * sums.weight[j];
+  return sums.has_weight() ? sums.first()[j] + mean_loss * sums.weight()[j] : sums.first()[j];
 }
 
 void merge_sums(ProblemSums& into, const ProblemSums& from, double mean_loss) {
@@ -61,11 +80,11 @@ void merge_sums(ProblemSums& into, const ProblemSums& from, double mean_loss) {
   into.terms.variance.merge(from.terms.variance);
   into.terms.weight.merge(from.terms.weight);
   const double mean = into.terms.variance.mean;
-  for (std::size_t j = 0; j < into.first.size(); ++j) {
-    into.second[j] += from.second[j] + (mean_into - mean) * variance_slope(into, mean_loss, j) +
-                      (mean_from - mean) * variance_slope(from, mean_loss, j);
-    into.first[j] += from.first[j];
-    if (!into.weight.empty()) into.weight[j] += from.weight[j];
+  for (std::size_t j = 0; j < into.size(); ++j) {
+    into.second()[j] += from.second()[j] + (mean_into - mean) * variance_slope(into, mean_loss, j) +
+                        (mean_from - mean) * variance_slope(from, mean_loss, j);
+    into.first()[j] += from.first()[j];
+    if (into.has_weight()) into.weight()[j] += from.weight()[j];
   }
 }
 
@@ -81,12 +100,8 @@ class ObjectiveKernel final : public PassKernel {
 
   std::unique_ptr<Partial> make() const override {
     auto partial = std::make_unique<Sums>();
-    partial->problems.resize(problems_.size());
-    for (std::size_t p = 0; p < problems_.size(); ++p) {
-      const std::size_t size = problems_[p].policy.theta.size();
-      partial->problems[p].first.resize(size);
-      partial->problems[p].second.resize(size);
-      if (problems_[p].rules.estimator == LearningEstimator::snips) partial->problems[p].weight.resize(size);
+    for (const ObjectiveProblem& problem : problems_) {
+      partial->problems.emplace_back(problem.policy.theta.size(), problem.rules.estimator == LearningEstimator::snips);
     }
     return partial;
   }
@@ -151,10 +166,19 @@ class ObjectiveKernel final : public PassKernel {
       gradient_coefficients(slope, spread, slopes, outputs, slopes, second);
     } else {
       snips_coefficients(block, problem.rules.mean_loss, weights, slope, spread, outputs, slopes, second, third);
-      score_products(block, problem.policy.features, third, outputs, scratch, sums.weight.data());
     }
-    score_products(block, problem.policy.features, slopes, outputs, scratch, sums.first.data());
-    score_products(block, problem.policy.features, second, outputs, scratch, sums.second.data());
+    add_products(block, problem, slopes, scratch, sums);
+  }
+
+  /// Gradients from columns of coefficients. All of them at once, since each product reads the whole context; the
+  /// second is left out where no penalty needs it.
+  static void add_products(const Block& block, const ObjectiveProblem& problem, const double* coefficients,
+                           PolicyScratch& scratch, ProblemSums& sums) {
+    const bool first_only = problem.rules.lambda == 0 && !sums.has_weight();
+    const int sets = first_only ? 1 : sums.has_weight() ? 3 : 2;
+    score_products(block, problem.policy.features, coefficients, sets * problem.policy.outputs, scratch,
+                   sums.gradients());
+    if (first_only) std::fill_n(sums.second(), sums.size(), 0.0);
   }
 
   /// second = (z − z̄) w y ∂log π, third = w ∂log π, and slopes becomes w (y − ȳ) ∂log π.
@@ -182,8 +206,7 @@ class ObjectiveKernel final : public PassKernel {
     matrices_[p].scores(block, scratch, slopes);
     label_gradient(block.bits, labels, problem.policy.epsilon, slopes, probability);
     sums.terms = additive_terms(block, keep, probability, problem.rules.alpha, problem.rules.mean_loss, slopes, second);
-    score_products(block, problem.policy.features, slopes, labels, scratch, sums.first.data());
-    score_products(block, problem.policy.features, second, labels, scratch, sums.second.data());
+    add_products(block, problem, slopes, scratch, sums);
   }
 
   const std::vector<ObjectiveProblem>& problems_;
@@ -232,8 +255,8 @@ ObjectiveValue finish(const ObjectiveProblem& problem, const ProblemSums& sums) 
   const double unit = rules.penalty == Penalty::se ? 1 / n : 1;
   const double slope = root > 0 && n > 1 ? rules.lambda * unit / (root * (n - 1)) : 0;
   for (std::size_t j = 0; j < out.gradient.size(); ++j) {
-    const double risk = snips ? sums.first[j] - shift * sums.weight[j] : sums.first[j];
-    out.gradient[j] = scale * risk + slope * sums.second[j];
+    const double risk = snips ? sums.first()[j] - shift * sums.weight()[j] : sums.first()[j];
+    out.gradient[j] = scale * risk + slope * sums.second()[j];
   }
   if (rules.l2 > 0) out.ridge = add_ridge(problem.policy, rules.l2, out.gradient);
   out.objective = out.risk + out.penalty + out.ridge;

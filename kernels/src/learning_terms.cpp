@@ -175,27 +175,38 @@ HWY_INLINE void product_tile(const T* context, const double* coefficients, std::
   }
 }
 
+template <int kFeatures, int kCoefficients, class T>
+HWY_INLINE void last_products(const T* context, std::int64_t features, std::int64_t j, const double* coefficients,
+                              double* out) {
+  if (features - j == kFeatures) {
+    product_tile<kFeatures, kCoefficients>(context + j * kBlockRows, coefficients, features, out + j);
+  } else if constexpr (kFeatures > 1) {
+    last_products<kFeatures - 1, kCoefficients>(context, features, j, coefficients, out);
+  }
+}
+
+// Ten to twelve sums at a time: enough that additions never wait for each other, few enough for sixteen registers.
 template <int kCoefficients, class T>
 HWY_INLINE void products_of(const T* context, std::int64_t features, const double* coefficients, double* out) {
+  constexpr int kTile = kCoefficients == 1 ? 10 : kCoefficients == 2 ? 5 : 4;
   std::int64_t j = 0;
-  for (; j + 4 <= features; j += 4) {
-    product_tile<4, kCoefficients>(context + j * kBlockRows, coefficients, features, out + j);
+  for (; j + kTile <= features; j += kTile) {
+    product_tile<kTile, kCoefficients>(context + j * kBlockRows, coefficients, features, out + j);
   }
-  for (; j < features; ++j) {
-    product_tile<1, kCoefficients>(context + j * kBlockRows, coefficients, features, out + j);
-  }
+  last_products<kTile - 1, kCoefficients>(context, features, j, coefficients, out);
 }
 
 template <class T>
 HWY_INLINE void all_products(const T* context, std::int64_t features, const double* coefficients, int columns,
                              double* out) {
   int c = 0;
-  for (; c + 2 <= columns; c += 2) {
+  for (; columns - c > 3 || columns - c == 2; c += 2) {
     products_of<2>(context, features, coefficients + static_cast<std::int64_t>(c) * kBlockRows, out + c * features);
   }
-  if (c < columns) {
-    products_of<1>(context, features, coefficients + static_cast<std::int64_t>(c) * kBlockRows, out + c * features);
-  }
+  coefficients += static_cast<std::int64_t>(c) * kBlockRows;
+  out += c * features;
+  if (columns - c == 3) products_of<3>(context, features, coefficients, out);
+  if (columns - c == 1) products_of<1>(context, features, coefficients, out);
 }
 
 void context_products_impl(const Block& block, const double* coefficients, int columns, double* out) {
