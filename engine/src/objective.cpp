@@ -11,6 +11,7 @@
 #include "score_products.hpp"
 #include "scratch_pool.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/kernels/gaussian_terms.hpp"
 #include "scrm/kernels/learning_terms.hpp"
 #include "scrm/kernels/score_gradients.hpp"
 #include "scrm/kernels/weights.hpp"
@@ -40,6 +41,13 @@ LearningRules learning_rules(const ObjectiveRules& rules) {
     out.control = 1;
   }
   return out;
+}
+
+/// Whether gaussian_terms applies.
+bool in_one_sweep(const Block& block, const ObjectiveProblem& problem) {
+  return problem.policy.kind == PolicyKind::gaussian && problem.policy.features == FeatureMap::linear &&
+         problem.rules.estimator != LearningEstimator::snips && can_sweep(block) &&
+         block.features <= kGaussianTermsFeatures;
 }
 
 /// Sums of one problem over some blocks. `first` is the sum behind the risk's gradient: Σ ∂(terms), for snips
@@ -118,6 +126,10 @@ class ObjectiveKernel final : public PassKernel {
       }
       if (problems_[p].rules.estimator == LearningEstimator::additive) {
         add_labels(block, keep, p, *scratch, sums);
+      } else if (in_one_sweep(block, problems_[p])) {
+        const Policy& policy = problems_[p].policy;
+        sums.terms = gaussian_terms(block, keep, {policy.theta.data(), policy.scale},
+                                    learning_rules(problems_[p].rules), sums.first(), sums.second());
       } else {
         add_actions(block, keep, p, *scratch, sums);
       }

@@ -5,63 +5,10 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "learning_rules-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-using F64 = hn::ScalableTag<double>;
-using V64 = hn::Vec<F64>;
-using M64 = hn::Mask<F64>;
-
-HWY_INLINE V64 load_column(F64 d, const double* p) {
-  return hn::Load(d, p);
-}
-HWY_INLINE V64 load_column(F64 d, const float* p) {
-  return hn::PromoteTo(d, hn::Load(hn::Rebind<float, F64>(), p));
-}
-
-HWY_INLINE double total(F64 d, V64 v) {
-  return hn::GetLane(hn::SumOfLanes(d, v));
-}
-
-/// Which of the rows from i on count.
-HWY_INLINE M64 counted(F64 d, const std::uint8_t* keep, int i, int rows) {
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const M64 inside = hn::FirstN(d, static_cast<std::size_t>(rows - i < lanes ? (rows > i ? rows - i : 0) : lanes));
-  if (keep == nullptr) return inside;
-  const hn::Rebind<std::uint8_t, F64> d8;
-  const hn::Rebind<std::int32_t, F64> d32;
-  const V64 kept = hn::PromoteTo(d, hn::PromoteTo(d32, hn::LoadU(d8, keep + i)));
-  return hn::And(inside, hn::Gt(kept, hn::Zero(d)));
-}
-
-/// cut(w), and its derivative by log w.
-struct CutWeight {
-  V64 value, slope;
-};
-
-HWY_INLINE CutWeight cut_weight(F64 d, V64 w, const LearningRules& rules) {
-  const V64 limit = hn::Set(d, rules.largest);
-  const M64 free = hn::Lt(w, limit);
-  const V64 held = hn::Min(w, limit);
-  switch (rules.cut) {
-    case WeightCut::clip: {
-      const V64 most = hn::Set(d, rules.parameter);
-      return {hn::Min(held, most), hn::IfThenElseZero(hn::And(free, hn::Lt(w, most)), held)};
-    }
-    case WeightCut::ix: {
-      const V64 alpha = hn::Set(d, rules.parameter), one = hn::Set(d, 1.0);
-      const V64 inverse = hn::Div(one, hn::MulAdd(alpha, held, one));
-      const V64 value = hn::Mul(held, inverse);
-      // w_ix (1 − α w_ix) = w_ix / (1 + α w): no cancellation for large w.
-      return {value, hn::IfThenElseZero(free, hn::Mul(value, inverse))};
-    }
-    case WeightCut::none:
-      break;
-  }
-  return {held, hn::IfThenElseZero(free, held)};
-}
-
 // Two sweeps over columns that stay in L1: sums first, then squares around the means.
 LearningTerms learning_terms_impl(const Block& block, const std::uint8_t* keep, const LearningRules& rules,
                                   double* weights, double* slope, double* spread) {

@@ -1,0 +1,20 @@
+/// The learning objective of a linear gaussian policy, terms and gradients, in one sweep over a block.
+#pragma once
+
+#include <cstdint>
+
+#include "scrm/kernels/gaussian_weights.hpp"
+#include "scrm/kernels/learning_terms.hpp"
+
+namespace scrm {
+
+/// Features up to which a few rows of the context stay in the first-level cache between scores and gradients.
+inline constexpr std::int64_t kGaussianTermsFeatures = 32;
+
+/// For a dense block of 1 to kGaussianTermsFeatures features: the terms of learning_terms, and the gradients by θ
+/// first = Σ ∂(cut(w) y) and second = Σ (z − z̄) ∂z, z the variance term and z̄ its mean over the block; 1 + features
+/// numbers each. Every number of the block is read from memory once.
+LearningTerms gaussian_terms(const Block& block, const std::uint8_t* keep, const LinearGaussian& policy,
+                             const LearningRules& rules, double* first, double* second) noexcept;
+
+}  // namespace scrm
