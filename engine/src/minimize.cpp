@@ -40,6 +40,7 @@ class Monitor {
       result.point = point;
       result.value = value;
       result.gradient_norm = projected_norm(point, slope);
+      ++improvements;
       if (value < kBottom) throw RanAway{};
     }
     gradient = Eigen::Map<const Eigen::VectorXd>(slope.data(), static_cast<Eigen::Index>(slope.size()));
@@ -47,6 +48,7 @@ class Monitor {
   }
 
   MinimizeResult result;
+  int improvements = 0;
 
  private:
   /// Norm of x − clamp(x − g): what is left of the gradient where the box does not stop it.
@@ -130,6 +132,8 @@ MinimizeResult minimize(const DifferentiableFunction& function, std::vector<doub
     if (typeid(error) != typeid(std::runtime_error)) throw;
     result.status = MinimizeStatus::line_search;
   }
+  // A search that was cut short does not say how far it came: every step but the start's was an improvement.
+  if (result.iterations == 0) result.iterations = std::max(0, monitor.improvements - 1);
   if (result.status == MinimizeStatus::line_search && result.gradient_norm < kNearlyFlat) {
     result.status = MinimizeStatus::converged;
   }

@@ -84,7 +84,10 @@ SimulatedSource::SimulatedSource(std::shared_ptr<const Environment> environment,
       policy_name_(policy_name),
       options_(options),
       schema_(simulated_schema(*environment_, options)),
-      target_(make_target_policy(policy, schema_, policy_name)) {}
+      target_(make_target_policy(policy, schema_, policy_name)) {
+  // Bits that share one draw of "explore" are not independent, and probabilities of single ones would mislead.
+  if (policy.mixing == Mixing::joint && policy.epsilon > 0) schema_.label_propensity = false;
+}
 
 std::size_t SimulatedSource::loader_bytes() const {
   const auto columns = static_cast<std::size_t>(environment_->features() + environment_->state_columns() +

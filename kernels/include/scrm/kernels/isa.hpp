@@ -6,7 +6,7 @@
 
 namespace scrm {
 
-/// Name of the instruction set in use: "AVX3", "AVX2", "SSE4", "SSSE3", "EMU128", ...
+/// Name of the instruction set in use: "AVX3", "AVX2", "SSE4", "SCALAR", ...
 const char* active_isa() noexcept;
 
 /// Names that this machine can run and this build contains, best first.
