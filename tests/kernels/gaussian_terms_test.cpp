@@ -1,0 +1,185 @@
+// labels: fast isa
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "scrm/kernels/gaussian_terms.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "scrm/kernels/score_gradients.hpp"
+#include "scrm/kernels/scores.hpp"
+#include "scrm/kernels/weights.hpp"
+#include "support/columns.hpp"
+#include "support/every_isa.hpp"
+
+using namespace scrm;
+using namespace scrm::testing;
+
+namespace {
+
+/// Random rows whose losses lie around `level`.
+struct Rows {
+  Columns<double> context, action, loss, propensity;
+  Columns<float> narrow;
+  Columns<std::uint8_t> keep;
+  Block block;
+
+  Rows(std::int64_t features, int rows, bool float32, bool logarithm, double level = 0)
+      : context(features), narrow(features) {
+    std::mt19937_64 random(5);
+    for (std::int64_t i = 0; i < features * kBlockRows; ++i)
+      context[i] = narrow[i] = static_cast<float>(normal(random));
+    for (int i = 0; i < kBlockRows; ++i) {
+      action[i] = normal(random);
+      loss[i] = level + normal(random);
+      propensity[i] = logarithm ? uniform(random, -3, 0) : uniform(random, 0.05, 1);
+      keep[i] = uniform(random, 0, 1) < 0.7;
+    }
+    block.rows = rows;
+    block.features = features;
+    block.context_type = float32 ? FloatType::f32 : FloatType::f64;
+    block.context = float32 ? static_cast<const void*>(narrow.data()) : context.data();
+    block.action = action.data();
+    block.loss = loss.data();
+    (logarithm ? block.log_propensity : block.propensity) = propensity.data();
+  }
+};
+
+std::vector<double> random_theta(std::int64_t features) {
+  std::mt19937_64 random(3);
+  std::vector<double> theta;
+  for (std::int64_t j = 0; j <= features; ++j) theta.push_back(0.5 * normal(random) / std::sqrt(1.0 + j));
+  return theta;
+}
+
+struct Result {
+  LearningTerms terms;
+  std::vector<double> first, second;
+};
+
+Result in_one_sweep(const Rows& rows, const std::uint8_t* keep, const LinearGaussian& policy,
+                    const LearningRules& rules) {
+  const auto size = static_cast<std::size_t>(1 + rows.block.features);
+  Result out{{}, std::vector<double>(size, -7.0), std::vector<double>(size, -7.0)};
+  out.terms = gaussian_terms(rows.block, keep, policy, rules, out.first.data(), out.second.data());
+  return out;
+}
+
+Result in_steps(const Rows& rows, const std::uint8_t* keep, const LinearGaussian& policy, const LearningRules& rules) {
+  Columns<double> coefficients(2), weights, slope, spread;
+  block_scores(rows.block, FeatureMap::linear, policy.theta, coefficients.data());
+  normal_gradient(PolicyKind::gaussian, rows.block.action, policy.scale, coefficients.data(), weights.data());
+  weights_from_log_density(rows.block, weights.data(), weights.data());
+  Result out;
+  out.terms = learning_terms(rows.block, keep, rules, weights.data(), slope.data(), spread.data());
+  gradient_coefficients(slope.data(), spread.data(), coefficients.data(), 1, coefficients.data(),
+                        coefficients.data() + kBlockRows);
+  const auto d = static_cast<std::size_t>(rows.block.features);
+  std::vector<double> products(2 * d);
+  context_products(rows.block, coefficients.data(), 2, products.data());
+  for (const int c : {0, 1}) {
+    double sum = 0;
+    for (int i = 0; i < kBlockRows; ++i) sum += coefficients[c * kBlockRows + i];
+    std::vector<double>& gradient = c == 0 ? out.first : out.second;
+    gradient = {sum};
+    for (std::size_t j = 0; j < d; ++j) gradient.push_back(products[static_cast<std::size_t>(c) * d + j]);
+  }
+  return out;
+}
+
+double largest(const std::vector<double>& values) {
+  double out = 1e-300;
+  for (const double value : values) out = std::max(out, std::abs(value));
+  return out;
+}
+
+/// To 1e-11: sums of two thousand terms in another order, of which a part cancels.
+void check_same(const Result& actual, const Result& expected) {
+  constexpr double kTolerance = 1e-11;
+  CHECK(actual.terms.risk.count == expected.terms.risk.count);
+  CHECK(actual.terms.weight.count == expected.terms.weight.count);
+  CHECK(relative_error(actual.terms.risk.mean, expected.terms.risk.mean) < kTolerance);
+  CHECK(relative_error(actual.terms.variance.square_sum, expected.terms.variance.square_sum) < kTolerance);
+  CHECK(relative_error(actual.terms.weight.mean, expected.terms.weight.mean) < kTolerance);
+  CHECK(relative_error(actual.terms.weight.square_sum, expected.terms.weight.square_sum) < kTolerance);
+  for (std::size_t j = 0; j < expected.first.size(); ++j) {
+    CAPTURE(j);
+    CHECK(relative_error(actual.first[j], expected.first[j], largest(expected.first)) < kTolerance);
+    CHECK(relative_error(actual.second[j], expected.second[j], largest(expected.second)) < kTolerance);
+  }
+}
+
+LearningRules rules_with(WeightCut cut, double parameter, double control) {
+  LearningRules rules;
+  rules.cut = cut;
+  rules.parameter = parameter;
+  rules.control = control;
+  return rules;
+}
+
+const LearningRules kRules[] = {rules_with(WeightCut::none, 0, 0), rules_with(WeightCut::clip, 1.5, 0),
+                                rules_with(WeightCut::ix, 0.05, 1)};
+
+}  // namespace
+
+TEST_CASE("gaussian_terms: what scores, weights, terms and products give one after the other") {
+  every_isa([] {
+    for (const std::int64_t features : {1, 4, 5, 10, 32}) {
+      for (const int count : {1, 7, 129, kBlockRows - 1, kBlockRows}) {
+        for (const int form : {0, 1, 2, 3}) {
+          const Rows rows(features, count, form % 2 == 1, form / 2 == 1);
+          const std::vector<double> theta = random_theta(features);
+          const LinearGaussian policy{theta.data(), 0.8};
+          for (const LearningRules& rules : kRules) {
+            CAPTURE(features);
+            CAPTURE(count);
+            CAPTURE(form);
+            CAPTURE(static_cast<int>(rules.cut));
+            check_same(in_one_sweep(rows, nullptr, policy, rules), in_steps(rows, nullptr, policy, rules));
+            check_same(in_one_sweep(rows, rows.keep.data(), policy, rules),
+                       in_steps(rows, rows.keep.data(), policy, rules));
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("gaussian_terms: losses far from zero keep the digits of their spread") {
+  every_isa([] {
+    const Rows rows(10, kBlockRows, false, false, 1e6);
+    const std::vector<double> theta = random_theta(10);
+    const LinearGaussian policy{theta.data(), 0.8};
+    for (const LearningRules& rules : kRules) {
+      check_same(in_one_sweep(rows, nullptr, policy, rules), in_steps(rows, nullptr, policy, rules));
+    }
+  });
+}
+
+TEST_CASE("gaussian_terms: rows that do not count may hold anything, and none may count") {
+  every_isa([] {
+    Rows rows(3, kBlockRows, false, false);
+    const std::vector<double> theta = random_theta(3);
+    const LinearGaussian policy{theta.data(), 0.8};
+    const Result before = in_one_sweep(rows, rows.keep.data(), policy, kRules[2]);
+    for (int i = 0; i < kBlockRows; ++i) {
+      if (rows.keep[i] == 0) {
+        rows.propensity[i] = 0;
+        rows.loss[i] = std::numeric_limits<double>::quiet_NaN();
+      }
+    }
+    const Result after = in_one_sweep(rows, rows.keep.data(), policy, kRules[2]);
+    CHECK(before.first == after.first);
+    CHECK(before.second == after.second);
+    CHECK(before.terms.risk.mean == after.terms.risk.mean);
+    const Columns<std::uint8_t> none(1, 0);
+    const Result nothing = in_one_sweep(rows, none.data(), policy, kRules[2]);
+    CHECK(nothing.terms.risk.count == 0);
+    CHECK(nothing.first == std::vector<double>(4, 0.0));
+    CHECK(nothing.second == std::vector<double>(4, 0.0));
+  });
+}
