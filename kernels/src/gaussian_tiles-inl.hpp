@@ -25,27 +25,29 @@ HWY_INLINE void prefetch(const void* address) {
   __builtin_prefetch(address, 0, 2);
 }
 
-// Means of kPolicies policies on two vectors of rows at a time, which makes six loads for eight multiplications. Every
-// row adds its features in the order of block_scores.
+// Means of kPolicies policies on a few vectors of rows at a time: four vectors for one policy, since a chain of
+// additions for each feature would otherwise wait for itself, and two for several, which makes six loads for eight
+// multiplications. Every row adds its features in the order of block_scores.
 template <int kPolicies, class T>
 HWY_INLINE void tile_means(const T* context, std::int64_t features, const LinearGaussian* policies, double* mean) {
+  constexpr int kVectors = kPolicies == 1 ? 4 : 2;
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  for (int i = 0; i < kTileRows; i += 2 * lanes) {
-    V64 a[kPolicies], b[kPolicies];
-    for (int p = 0; p < kPolicies; ++p) a[p] = b[p] = hn::Set(d, policies[p].theta[0]);
+  for (int i = 0; i < kTileRows; i += kVectors * lanes) {
+    V64 sums[kPolicies][kVectors];
+    for (int p = 0; p < kPolicies; ++p) {
+      for (V64& sum : sums[p]) sum = hn::Set(d, policies[p].theta[0]);
+    }
     for (std::int64_t j = 0; j < features; ++j) {
-      const V64 xa = load_column(d, context + j * kBlockRows + i);
-      const V64 xb = load_column(d, context + j * kBlockRows + i + lanes);
+      V64 x[kVectors];
+      for (int v = 0; v < kVectors; ++v) x[v] = load_column(d, context + j * kBlockRows + i + v * lanes);
       for (int p = 0; p < kPolicies; ++p) {
         const V64 weight = hn::Set(d, policies[p].theta[1 + j]);
-        a[p] = hn::MulAdd(weight, xa, a[p]);
-        b[p] = hn::MulAdd(weight, xb, b[p]);
+        for (int v = 0; v < kVectors; ++v) sums[p][v] = hn::MulAdd(weight, x[v], sums[p][v]);
       }
     }
     for (int p = 0; p < kPolicies; ++p) {
-      hn::Store(a[p], d, mean + p * kTileRows + i);
-      hn::Store(b[p], d, mean + p * kTileRows + i + lanes);
+      for (int v = 0; v < kVectors; ++v) hn::Store(sums[p][v], d, mean + p * kTileRows + i + v * lanes);
     }
   }
 }
