@@ -108,26 +108,20 @@ void parse_bound(LearnCommand& command) {
   command.options.minimize.bound = {{*low, *high}};
 }
 
-/// The rows in memory where they fit the budget, and otherwise the shards themselves, read again for every pass.
-std::unique_ptr<Source> hold_rows(std::unique_ptr<ShardSource> shards, const LearnCommand& command,
-                                  LearnContext& context) {
-  const double bytes =
-      static_cast<double>(shards->blocks()) * static_cast<double>(block_buffer_bytes(shards->schema()));
+/// A copy of the rows in memory where that fits the budget; null where it does not, and every pass reads the shards
+/// again.
+std::unique_ptr<MemorySource> hold_rows(Source& rows, const Dataset& dataset, const LearnCommand& command) {
+  double bytes = static_cast<double>(rows.blocks()) * static_cast<double>(block_buffer_bytes(rows.schema()));
   // Entries of sparse rows are not in that number; the files are a fair guess at their size.
-  double files = 0;
-  if (shards->schema().sparse) {
-    for (const Shard& shard : shards->dataset().shards()) files += 2 * static_cast<double>(shard.bytes);
-  }
-  const double budget = static_cast<double>(command.common.memory);
-  if (bytes + files > kRowsShare * budget) {
-    context.streamed = true;
+  for (const Shard& shard : dataset.shards()) bytes += rows.schema().sparse ? 2 * static_cast<double>(shard.bytes) : 0;
+  if (bytes > kRowsShare * static_cast<double>(command.common.memory)) {
     print_warning(
         fmt::format("holding the rows would take a budget of {}, so they are read from the shards for every pass",
-                    human_bytes((bytes + files) / kRowsShare)),
+                    human_bytes(bytes / kRowsShare)),
         command.common.quiet);
-    return shards;
+    return nullptr;
   }
-  return std::make_unique<MemorySource>(*shards, command.common.pass("reading"), command.options.skip_bad_rows);
+  return std::make_unique<MemorySource>(rows, command.common.pass("reading"), command.options.skip_bad_rows);
 }
 
 /// Weighs rows against all logging policies together, where they are given.
@@ -195,33 +189,27 @@ void run_learn(LearnCommand& command) {
   LearnContext context;
   ReadOptions read;
   read.reward = command.reward;
-  auto shards = std::make_unique<ShardSource>(Dataset(command.data, read));
-  const Dataset* dataset = &shards->dataset();
+  ShardSource shards(Dataset(command.data, read));
   std::unique_ptr<Source> balanced;
-  std::unique_ptr<ShardSource> kept;  // the data set's description must outlive the rows that were copied from it
-  if (!command.logging_policies.empty()) balanced = balance(*shards, *dataset, command);
-  std::unique_ptr<Source> source;
-  if (balanced) {
-    source = std::move(balanced);
-    kept = std::move(shards);
-  } else {
-    source = hold_rows(std::move(shards), command, context);
-  }
+  if (!command.logging_policies.empty()) balanced = balance(shards, shards.dataset(), command);
+  Source& rows = balanced ? *balanced : shards;
+  const std::unique_ptr<MemorySource> held = hold_rows(rows, shards.dataset(), command);
+  context.streamed = held == nullptr;
+  Source& source = held ? *held : rows;
 
-  const Policy start = start_policy(*source, command);
-  const RowMask train = RowMask::random(source->rows(), 1 - command.holdout, options.seed, kHoldoutSplit);
+  const Policy start = start_policy(source, command);
+  const RowMask train = RowMask::random(source.rows(), 1 - command.holdout, options.seed, kHoldoutSplit);
   const RowMask held_out = ~train;
   context.held_out_rows = held_out.count();
   if (context.held_out_rows > 0) options.rows = &train;
-  const PassOptions pass = command.common.pass("");
-  PassOptions silent = pass;
-  silent.progress = nullptr;
-  const LearnReport report = learn(*source, start, options, silent);
+  PassOptions silent = command.common.pass("learning");
+  silent.progress = nullptr;  // a search does not know how many passes it needs
+  const LearnReport report = learn(source, start, options, silent);
 
   std::vector<LearnOutcome> outcomes;
   for (const LearnedPolicy& learned : report.policies) {
     LearnOutcome outcome{learned, output_path(command, learned.lambda, report.policies.size()), {}, {}};
-    if (context.held_out_rows > 0) add_held_out(*source, held_out, report, command, outcome);
+    if (context.held_out_rows > 0) add_held_out(source, held_out, report, command, outcome);
     write_policy(outcome.path, learned.policy, provenance(command, learned));
     outcomes.push_back(std::move(outcome));
   }
