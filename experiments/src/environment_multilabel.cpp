@@ -1,37 +1,25 @@
 #include <cmath>
 #include <memory>
-#include <vector>
 
+#include "random_scores.hpp"
 #include "scrm/experiments/environment.hpp"
 
 namespace scrm {
 
 namespace {
 
-constexpr int kFeatures = 5;
 constexpr int kDefaultLabels = 4;
-/// How far the first policy's bits are from fair coins, and how sharply the context tells the right bits.
-constexpr double kFirstSpread = 0.5;
-constexpr double kTruthSpread = 1.5;
 
 /// Contexts N(0, 1)^5; each right bit is drawn from a logistic model whose parameters come from the seed; loss = wrong
 /// bits / K. First logs: a multilabel policy with parameters of its own from the seed.
 class MultilabelEnvironment final : public Environment {
  public:
   explicit MultilabelEnvironment(const EnvironmentOptions& options)
-      : labels_(options.num_actions > 0 ? options.num_actions : kDefaultLabels) {
-    for (int k = 0; k < labels_; ++k) {
-      RandomStream random = row_stream({options.seed, 0}, Purpose::parameters, k);
-      for (int j = 0; j <= kFeatures; ++j) {
-        first_.push_back(kFirstSpread * random.normal());
-        truth_.push_back(kTruthSpread * random.normal());
-      }
-    }
-  }
+      : labels_(options.num_actions > 0 ? options.num_actions : kDefaultLabels), scores_(options.seed, labels_) {}
 
   ActionKind action_kind() const noexcept override { return ActionKind::multilabel; }
   int num_actions() const noexcept override { return labels_; }
-  std::int64_t features() const noexcept override { return kFeatures; }
+  std::int64_t features() const noexcept override { return RandomScores::kFeatures; }
   int state_columns() const noexcept override { return labels_; }
 
   Policy first_policy() const override {
@@ -39,19 +27,16 @@ class MultilabelEnvironment final : public Environment {
     policy.kind = PolicyKind::multilabel;
     policy.mixing = Mixing::label;
     policy.outputs = labels_;
-    policy.theta = first_;
+    policy.theta = scores_.first();
     return policy;
   }
 
   void draw(const EnvironmentRows& rows) const noexcept override {
     for (int i = 0; i < rows.rows; ++i) {
-      RandomStream random = row_stream(rows.deployment, Purpose::context, rows.first_row + i);
-      for (int j = 0; j < kFeatures; ++j) rows.context[j * kBlockRows + i] = random.normal();
+      RandomScores::draw_context(rows, i);
       RandomStream hidden = row_stream(rows.deployment, Purpose::loss, rows.first_row + i);
       for (int k = 0; k < labels_; ++k) {
-        const double* theta = truth_.data() + k * (1 + kFeatures);
-        double score = theta[0];
-        for (int j = 0; j < kFeatures; ++j) score += theta[1 + j] * rows.context[j * kBlockRows + i];
+        const double score = scores_.truth(rows, i, k);
         rows.state[k * kBlockRows + i] = hidden.uniform() < 1.0 / (1.0 + std::exp(-score)) ? 1.0 : 0.0;
       }
     }
@@ -70,8 +55,7 @@ class MultilabelEnvironment final : public Environment {
 
  private:
   int labels_;
-  std::vector<double> first_;
-  std::vector<double> truth_;
+  RandomScores scores_;
 };
 
 }  // namespace

@@ -61,11 +61,7 @@ void mix_impl(double* log_probability, double epsilon, double uniform) {
 
 // The score with its sign turned where the bit is not set: σ of it is the probability of what was logged.
 HWY_INLINE V64 logged_score(F64 d, const std::uint8_t* bits, const double* scores) {
-  const hn::Rebind<std::uint8_t, F64> d8;
-  const hn::Rebind<std::int32_t, F64> d32;
-  const V64 bit = hn::PromoteTo(d, hn::PromoteTo(d32, hn::LoadU(d8, bits)));
-  // 2·bit − 1 is +1 or −1, and multiplying by it is exact.
-  return hn::Mul(hn::MulSub(bit, hn::Set(d, 2.0), hn::Set(d, 1.0)), hn::Load(d, scores));
+  return signed_by(d, bits, hn::Load(d, scores));
 }
 
 // log σ(t) = min(t, 0) − log(1 + e^{−|t|}): no overflow on either side.

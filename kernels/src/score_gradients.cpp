@@ -53,14 +53,6 @@ void softmax_impl(int columns, double* scores, double* log_sum) {
   }
 }
 
-// Sign (+1 for a set bit, −1 otherwise) times what is given.
-HWY_INLINE V64 signed_by(F64 d, const std::uint8_t* bits, V64 value) {
-  const hn::Rebind<std::uint8_t, F64> d8;
-  const hn::Rebind<std::int32_t, F64> d32;
-  const V64 bit = hn::PromoteTo(d, hn::PromoteTo(d32, hn::LoadU(d8, bits)));
-  return hn::Mul(hn::MulSub(bit, hn::Set(d, 2.0), hn::Set(d, 1.0)), value);
-}
-
 /// e^{−|t|}, from which σ(t), σ(−t) and log σ(t) all follow without overflow.
 struct Logistic {
   V64 t, small, denominator;

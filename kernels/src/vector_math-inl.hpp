@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include <cmath>
+#include <cstdint>
 
 HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {
@@ -117,6 +118,14 @@ HWY_INLINE V64 weight(F64 d, V64 log_density, const double* propensity) {
     if (std::abs(logs[i]) > kVectorExpLimit) results[i] = std::exp(logs[i] - std::log(propensity[i]));
   }
   return hn::Load(d, results);
+}
+
+// The value where the bit is set, minus it where it is not: 2·bit − 1 is +1 or −1, and multiplying by it is exact.
+HWY_INLINE V64 signed_by(F64 d, const std::uint8_t* bits, V64 value) {
+  const hn::Rebind<std::uint8_t, F64> d8;
+  const hn::Rebind<std::int32_t, F64> d32;
+  const V64 bit = hn::PromoteTo(d, hn::PromoteTo(d32, hn::LoadU(d8, bits)));
+  return hn::Mul(hn::MulSub(bit, hn::Set(d, 2.0), hn::Set(d, 1.0)), value);
 }
 
 }  // namespace scrm::HWY_NAMESPACE
