@@ -15,14 +15,16 @@ cd "$work"
 deploy() {
   local rollout=$1
   shift
-  "$scrm" simulate pricing --rows $((1000 << rollout)) --seed 1 --rollout "$rollout" --out "logs-$rollout" "$@" > /dev/null
+  "$scrm" simulate pricing --rows $((2000 << rollout)) --seed 1 --rollout "$rollout" --out "logs-$rollout" "$@" > /dev/null
   echo "rollout $rollout, deployed: $("$scrm" evaluate "logs-$rollout" --policy "policy-$rollout.toml" | grep '^mean loss')"
 }
 
 deploy 0 --policy-out policy-0.toml
+how=(--kind gaussian --scale 0.5)
 for rollout in 1 2 3 4; do
-  before=$((rollout - 1))
-  "$scrm" learn "logs-$before" --start "policy-$before.toml" --out "policy-$rollout.toml" > "learned-$rollout.txt"
+  # From all logs so far, each row with the propensity it was logged with.
+  "$scrm" learn logs-* "${how[@]}" --out "policy-$rollout.toml" > "learned-$rollout.txt"
+  how=(--start "policy-$rollout.toml")
   echo "rollout $rollout, foreseen: $(grep -o 'on .* rows held out.*' "learned-$rollout.txt")"
   deploy "$rollout" --policy "policy-$rollout.toml"
 done
