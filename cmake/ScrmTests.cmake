@@ -76,5 +76,6 @@ function(scrm_program_test file)
   add_test(NAME cli/${name} COMMAND ${SCRM_PYTHON} ${file})
   scrm_read_labels(${file} labels)
   scrm_set_test_properties(cli/${name} "${labels}" "SCRM_PROGRAM=$<TARGET_FILE:scrm>"
-    "SCRM_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "SCRM_DATA_DIR=${SCRM_DATA_DIR}" PYTHONDONTWRITEBYTECODE=1)
+    "SCRM_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "SCRM_DATA_DIR=${SCRM_DATA_DIR}" "SCRM_SANITIZE=${SCRM_SANITIZE}"
+    PYTHONDONTWRITEBYTECODE=1)
 endfunction()

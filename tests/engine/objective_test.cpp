@@ -126,8 +126,9 @@ TEST_CASE("objective: extreme parameters give finite gradients that still agree"
   far.theta[0] = 30;
   const LoggedRows continuous = random_rows(schema_for(PolicyKind::gaussian, 3), 60, 37);
   MemorySource source = make_source(continuous);
-  for (const double g :
-       evaluate_objectives(source, {problem_for(far, LearningEstimator::ips_ix, continuous)}, {}).front().gradient) {
+  const ObjectiveValue value =
+      evaluate_objectives(source, {problem_for(far, LearningEstimator::ips_ix, continuous)}, {}).front();
+  for (const double g : value.gradient) {
     CHECK(std::isfinite(g));
   }
 }
