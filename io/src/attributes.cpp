@@ -77,4 +77,21 @@ std::optional<std::int64_t> integer_attribute(const FileAccess& file, const char
   return value;
 }
 
+bool write_attribute(hid_t object, const char* name, std::int64_t value) {
+  const hdf5::Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const hdf5::Handle attribute(H5Acreate2(object, name, H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT),
+                               H5Aclose);
+  return attribute.valid() && H5Awrite(attribute.get(), H5T_NATIVE_INT64, &value) >= 0;
+}
+
+bool write_attribute(hid_t object, const char* name, const std::string& value) {
+  const hdf5::Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const hdf5::Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  if (!type.valid() || H5Tset_size(type.get(), H5T_VARIABLE) < 0 || H5Tset_cset(type.get(), H5T_CSET_UTF8) < 0)
+    return false;
+  const hdf5::Handle attribute(H5Acreate2(object, name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  const char* text = value.c_str();
+  return attribute.valid() && H5Awrite(attribute.get(), type.get(), &text) >= 0;
+}
+
 }  // namespace scrm

@@ -57,4 +57,13 @@ FileAccess open_file(const std::string& path, std::shared_ptr<BufferPool> pool) 
   return file;
 }
 
+H5O_type_t object_type(const FileAccess& file, const std::string& name) {
+  if (H5Lexists(file.handle.get(), name.c_str(), H5P_DEFAULT) <= 0) return H5O_TYPE_UNKNOWN;
+  H5O_info_t info;
+  if (H5Oget_info_by_name2(file.handle.get(), name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
+    hdf5::fail(ErrorKind::data, "cannot be opened", {.file = *file.path, .dataset = name});
+  }
+  return info.type;
+}
+
 }  // namespace scrm

@@ -28,4 +28,7 @@ struct FileAccess {
 /// Opens an HDF5 file for reading; errors tell a missing file from one that is foreign, damaged or cut short.
 FileAccess open_file(const std::string& path, std::shared_ptr<BufferPool> pool);
 
+/// What is stored under a name: a dataset, a group, or H5O_TYPE_UNKNOWN when there is nothing. Needs the hdf5::Lock.
+H5O_type_t object_type(const FileAccess& file, const std::string& name);
+
 }  // namespace scrm

@@ -16,15 +16,6 @@ namespace {
   throw Error(ErrorKind::data, message, {.file = *file.path, .dataset = dataset});
 }
 
-H5O_type_t object_type(const FileAccess& file, const std::string& name) {
-  if (H5Lexists(file.handle.get(), name.c_str(), H5P_DEFAULT) <= 0) return H5O_TYPE_UNKNOWN;
-  H5O_info_t info;
-  if (H5Oget_info_by_name2(file.handle.get(), name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
-    hdf5::fail(ErrorKind::data, "cannot be opened", {.file = *file.path, .dataset = name});
-  }
-  return info.type;
-}
-
 class HeaderReader {
  public:
   HeaderReader(const FileAccess& file, const ReadOptions& options) : file_(file), options_(options) {}
@@ -103,6 +94,11 @@ StoredArray HeaderReader::open_list(const std::string& name) {
 void HeaderReader::read_attributes() {
   const auto format = text_attribute(file_, "/", "format");
   if (!format) fail(file_, "", "has no attribute format; a shard has format = \"scrm-log\"");
+  if (*format == "scrm-labelled") {
+    fail(file_, "",
+         "is a labelled data set, not logs: it has right answers but no actions, losses or propensities; `scrm sweep` "
+         "turns it into logs and runs methods on it, `scrm inspect` shows it");
+  }
   if (*format != "scrm-log") {
     fail(file_, "attribute format", fmt::format("is \"{}\", \"scrm-log\" is needed", *format));
   }

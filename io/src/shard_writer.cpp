@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "attributes.hpp"
 #include "chunked_dataset.hpp"
 #include "encoded_rows.hpp"
 #include "hdf5_handle.hpp"
@@ -19,24 +20,6 @@ constexpr const char* kFormat = "scrm-log";
 constexpr std::int64_t kFormatVersion = 1;
 // Sparse entries in a chunk: 2 MiB of values, enough to compress well, little to inflate for a few rows.
 constexpr std::int64_t kEntriesPerChunk = std::int64_t{1} << 18;
-
-bool write_attribute(hid_t object, const char* name, std::int64_t value) {
-  const hdf5::Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-  const hdf5::Handle attribute(H5Acreate2(object, name, H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT),
-                               H5Aclose);
-  return attribute.valid() && H5Awrite(attribute.get(), H5T_NATIVE_INT64, &value) >= 0;
-}
-
-/// A string of variable length, which h5py shows as str rather than bytes.
-bool write_attribute(hid_t object, const char* name, const std::string& value) {
-  const hdf5::Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-  const hdf5::Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-  if (!type.valid() || H5Tset_size(type.get(), H5T_VARIABLE) < 0 || H5Tset_cset(type.get(), H5T_CSET_UTF8) < 0)
-    return false;
-  const hdf5::Handle attribute(H5Acreate2(object, name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-  const char* text = value.c_str();
-  return attribute.valid() && H5Awrite(attribute.get(), type.get(), &text) >= 0;
-}
 
 void check_options(const std::string& path, const Schema& schema, const WriteOptions& options) {
   const auto refuse = [&](const std::string& what) { throw Error(ErrorKind::usage, what, {.file = path}); };
