@@ -1,0 +1,29 @@
+/// ARFF files as multilabel data sets come in them: attributes declared by name, rows dense or sparse.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scrm/io/labelled_data.hpp"
+
+namespace scrm {
+
+/// Which attributes are labels: the last `labels` ones, or those with these names, wherever they stand. Exactly one of
+/// the two is given.
+struct ArffOptions {
+  int labels = 0;
+  std::vector<std::string> label_names = {};
+};
+
+/// Reads one file. Attributes are numeric, or nominal with numbers for values; labels are 0 or 1. Features and labels
+/// keep the order in which the file declares them, whatever the order of `label_names`. Sparse rows give sparse data.
+/// Errors name file, line and attribute; missing values are errors.
+LabelledData read_arff(const std::string& path, const ArffOptions& options);
+
+/// Reads files that declare the same attributes, such as a training and a test part, as one data set in this order.
+LabelledData read_arff(const std::vector<std::string>& paths, const ArffOptions& options);
+
+/// The names in a Mulan label file, <label name="..."> in document order, those of nested labels included.
+std::vector<std::string> read_label_names(const std::string& path);
+
+}  // namespace scrm

@@ -1,0 +1,94 @@
+#include "scrm/io/labelled_import.hpp"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <filesystem>
+
+#include "scrm/io/arff.hpp"
+#include "scrm/io/error.hpp"
+#include "scrm/io/labelled_file.hpp"
+
+namespace scrm {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const std::string& path, const std::string& what) {
+  throw Error(ErrorKind::usage, what, {.file = path});
+}
+
+/// The label files that belong to an ARFF file, the most particular first.
+std::vector<std::string> label_xml_candidates(const std::string& arff) {
+  const fs::path path(arff);
+  std::string stem = path.stem().string();
+  std::vector<std::string> candidates;
+  for (;;) {
+    candidates.push_back((path.parent_path() / (stem + ".xml")).string());
+    const std::size_t hyphen = stem.rfind('-');
+    if (hyphen == std::string::npos || hyphen == 0) return candidates;
+    stem.erase(hyphen);
+  }
+}
+
+LabelledData read_arff_set(const std::vector<std::string>& paths, const LabelledOptions& options) {
+  if (options.labels > 0 && !options.label_xml.empty())
+    refuse(paths.front(), "labels are given as a number or as an .xml file, not as both");
+  if (options.labels > 0) return read_arff(paths, {.labels = options.labels});
+  const std::string xml = options.label_xml.empty() ? find_label_xml(paths.front()) : options.label_xml;
+  if (xml.empty())
+    refuse(paths.front(), fmt::format("which attributes are labels? Say how many there are at the end (--labels K), or "
+                                      "name the .xml file that lists them (--label-xml FILE); there is no {}",
+                                      fmt::join(label_xml_candidates(paths.front()), " and no ")));
+  return read_arff(paths, {.label_names = read_label_names(xml)});
+}
+
+void require_no_libsvm_options(const std::string& path, const LabelledOptions& options) {
+  if (options.features > 0 || options.first_label || options.first_feature)
+    refuse(path, "the number of features and what numbers count from are said of LIBSVM files only");
+}
+
+}  // namespace
+
+LabelledFormat labelled_format(const std::string& path) {
+  std::string ending = fs::path(path).extension().string();
+  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (ending == ".arff") return LabelledFormat::arff;
+  if (ending == ".libsvm" || ending == ".svm" || ending == ".txt") return LabelledFormat::libsvm;
+  if (ending == ".h5" || ending == ".hdf5") return LabelledFormat::hdf5;
+  refuse(path, "its ending does not tell what it is; .arff, .libsvm, .svm, .txt and .h5 are known");
+}
+
+std::string find_label_xml(const std::string& arff) {
+  for (const std::string& candidate : label_xml_candidates(arff)) {
+    std::error_code ignored;
+    if (fs::is_regular_file(candidate, ignored)) return candidate;
+  }
+  return {};
+}
+
+LabelledData read_any_labelled(const std::vector<std::string>& paths, const LabelledOptions& options,
+                               LibsvmNumbering* numbering) {
+  if (paths.empty()) throw Error(ErrorKind::usage, "there is no labelled data to read");
+  const LabelledFormat format = options.format ? *options.format : labelled_format(paths.front());
+  for (const std::string& path : paths)
+    if (!options.format && labelled_format(path) != format)
+      refuse(path, fmt::format("has another format than {}", paths.front()));
+  if (format == LabelledFormat::libsvm) {
+    if (!options.label_xml.empty()) refuse(paths.front(), "LIBSVM files number their labels; an .xml file names none");
+    return read_libsvm(paths,
+                       {.labels = options.labels,
+                        .features = options.features,
+                        .first_label = options.first_label,
+                        .first_feature = options.first_feature},
+                       numbering);
+  }
+  require_no_libsvm_options(paths.front(), options);
+  if (format == LabelledFormat::arff) return read_arff_set(paths, options);
+  if (options.labels > 0 || !options.label_xml.empty())
+    refuse(paths.front(), "an HDF5 file says itself what its labels are");
+  if (paths.size() > 1) refuse(paths[1], "only one HDF5 file at a time can be read as labelled data");
+  return read_labelled(paths.front());
+}
+
+}  // namespace scrm

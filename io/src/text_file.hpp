@@ -1,0 +1,58 @@
+/// TextFile: a text file held in memory and read line by line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace scrm {
+
+/// Lines end in LF or CRLF; a UTF-8 byte order mark is dropped. Pipes are read to their end.
+class TextFile {
+ public:
+  /// Throws when the file cannot be read or is no text that could be understood: UTF-16, compressed, HDF5.
+  explicit TextFile(std::string path);
+
+  const std::string& path() const noexcept { return path_; }
+  std::string_view text() const noexcept { return text_; }
+
+  /// Goes to the next line; false at the end of the file.
+  bool next() noexcept;
+  /// The line without its end.
+  std::string_view line() const noexcept { return line_; }
+  /// From 1; 0 before the first.
+  std::int64_t number() const noexcept { return number_; }
+
+  /// Throws an Error about the line at hand.
+  [[noreturn]] void fail(const std::string& what) const;
+  /// Throws an Error about the file as a whole.
+  [[noreturn]] void fail_whole(const std::string& what) const;
+
+ private:
+  void read();
+  void check_first_bytes();
+
+  std::string path_;
+  std::string bytes_;
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::string_view line_;
+  std::int64_t number_ = 0;
+};
+
+inline bool is_blank(char c) noexcept {
+  return c == ' ' || c == '\t';
+}
+
+/// Without blanks at either end.
+std::string_view trimmed(std::string_view text) noexcept;
+
+/// A part of the file as a message shows it: cut where it is long.
+std::string excerpt(std::string_view text);
+
+/// The file's name without folder and ending; of several files, what their names begin with alike ("scene" of
+/// scene-train.arff and scene-test.arff), or the first one's name where that is nothing.
+std::string common_name(const std::vector<std::string>& paths);
+
+}  // namespace scrm
