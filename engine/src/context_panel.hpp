@@ -22,4 +22,12 @@ inline const double* context_panel(const Block& block, std::int64_t first, std::
   return converted;
 }
 
+/// The contexts of a replayed block, one row each: for kernels that read nothing but the context.
+inline Block contexts_of(const Block& block) noexcept {
+  Block contexts = block;
+  contexts.rows = context_rows(block);
+  contexts.replays = 1;
+  return contexts;
+}
+
 }  // namespace scrm

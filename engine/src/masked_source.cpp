@@ -2,7 +2,8 @@
 
 #include <array>
 
-#include "copy_block.hpp"
+#include "scrm/io/block_buffer.hpp"
+
 
 namespace scrm {
 namespace {
@@ -30,7 +31,7 @@ Block MaskedSource::load(BlockGroup& group, std::int64_t index, BlockLoader& loa
   const Block block = source_.load(group, index, *own.below, audit);
   std::array<std::uint8_t, kBlockRows> keep;
   mask_.expand(block.first_row, kBlockRows, keep.data());
-  copy_block(block, own.buffer);
+  own.buffer.copy_rows(block, 0, block.rows, 0);
   const int left = own.buffer.compact(keep.data(), block.rows);
   return own.buffer.view(block.first_row, left);
 }

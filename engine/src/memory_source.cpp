@@ -1,6 +1,7 @@
 #include "scrm/engine/memory_source.hpp"
 
-#include "copy_block.hpp"
+#include <algorithm>
+
 #include "scrm/io/error.hpp"
 
 namespace scrm {
@@ -20,7 +21,7 @@ MemorySource::MemorySource(Source& from, const PassOptions& options, bool skip_b
   const auto hold = [this](const Block& block, Nothing&) {
     Held& held = blocks_[static_cast<std::size_t>(block.first_row / kBlockRows)];
     held.buffer = std::make_unique<BlockBuffer>(schema_);
-    copy_block(block, *held.buffer);
+    held.buffer->copy_rows(block, 0, block.rows, 0);
     held.rows = block.rows;
   };
   audit_ = run_pass(
@@ -33,6 +34,34 @@ void MemorySource::append(std::unique_ptr<BlockBuffer> block, int rows) {
   if (rows_ % kBlockRows != 0) throw Error(ErrorKind::usage, "only the last block of a source may be short");
   blocks_.push_back({std::move(block), rows});
   rows_ += rows;
+}
+
+void MemorySource::extend(Source& from, const PassOptions& options) {
+  const std::int64_t before = rows_;
+  rows_ += from.rows();
+  while (static_cast<std::int64_t>(blocks_.size()) < blocks()) {
+    blocks_.push_back({std::make_unique<BlockBuffer>(schema_), 0});
+  }
+  for (std::int64_t b = before / kBlockRows; b < blocks(); ++b) {
+    blocks_[static_cast<std::size_t>(b)].rows =
+        static_cast<int>(std::min<std::int64_t>(kBlockRows, rows_ - b * kBlockRows));
+  }
+  struct Nothing {};
+  const auto place = [this, before](const Block& block, Nothing&) {
+    for (int done = 0; done < block.rows;) {
+      const std::int64_t row = before + block.first_row + done;
+      const int at = static_cast<int>(row % kBlockRows);
+      const int count = std::min(block.rows - done, kBlockRows - at);
+      blocks_[static_cast<std::size_t>(row / kBlockRows)].buffer->copy_rows(block, done, count, at);
+      done += count;
+    }
+  };
+  PassOptions pass = options;
+  if (schema_.sparse) pass.threads = 1;  // entries of a row begin where those of the row before it end
+  require_clean(run_pass(
+                    from, Nothing{}, place, [](Nothing&, const Nothing&) {}, pass)
+                    .second,
+                false);
 }
 
 std::unique_ptr<BlockLoader> MemorySource::make_loader() const {

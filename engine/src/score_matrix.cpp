@@ -20,6 +20,7 @@ ScoreMatrix::ScoreMatrix(const Policy& policy, const Schema& schema) : policy_(p
 }
 
 void ScoreMatrix::scores(const Block& block, PolicyScratch& scratch, double* out) const {
+  if (block.replays > 1) return replayed_scores(block, scratch, out);
   if (block.sparse.indptr == nullptr) return dense_scores(block, scratch, out);
   if (!by_feature_.empty()) return sparse_scores(block, by_feature_.data(), policy_.outputs, out);
   for (int k = 0; k < policy_.outputs; ++k) {
@@ -39,6 +40,29 @@ void ScoreMatrix::dense_scores(const Block& block, PolicyScratch& scratch, doubl
     // All kBlockRows rows, the meaningless ones too: a row's bits must not depend on how many rows follow it.
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, kBlockRows, policy_.outputs, static_cast<int>(count), 1.0,
                 panel, kBlockRows, policy_.theta.data() + 1 + first, static_cast<int>(width), 1.0, out, kBlockRows);
+  }
+}
+
+void ScoreMatrix::replayed_scores(const Block& block, PolicyScratch& scratch, double* out) const {
+  const int contexts = kBlockRows / block.replays;
+  // One set of scores for each context, in the place of the panel, which contexts in doubles do not need.
+  double* once = scratch.columns(kPanelSlot, policy_.outputs);
+  if (block.sparse.indptr != nullptr) {
+    sparse_scores(contexts_of(block), by_feature_.data(), policy_.outputs, once);
+  } else {
+    const std::int64_t width = policy_.row_length();
+    for (int k = 0; k < policy_.outputs; ++k) {
+      std::fill_n(once + static_cast<std::int64_t>(k) * kBlockRows, contexts,
+                  policy_.theta[static_cast<std::size_t>(k * width)]);
+    }
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, contexts, policy_.outputs, static_cast<int>(block.features),
+                1.0, static_cast<const double*>(block.context), contexts, policy_.theta.data() + 1,
+                static_cast<int>(width), 1.0, once, kBlockRows);
+  }
+  for (int k = 0; k < policy_.outputs; ++k) {
+    const double* from = once + static_cast<std::int64_t>(k) * kBlockRows;
+    double* to = out + static_cast<std::int64_t>(k) * kBlockRows;
+    for (int c = 0; c < contexts; ++c) std::fill_n(to + c * block.replays, block.replays, from[c]);
   }
 }
 

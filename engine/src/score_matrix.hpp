@@ -17,6 +17,7 @@ class ScoreMatrix {
   std::size_t scratch_bytes() const;
 
  private:
+  void replayed_scores(const Block& block, PolicyScratch& scratch, double* out) const;
   void dense_scores(const Block& block, PolicyScratch& scratch, double* out) const;
 
   Policy policy_;

@@ -74,12 +74,32 @@ void dense_fused(const Block& block, const double* coefficients, int columns, Po
   for (int c = 0; c < columns; ++c) std::copy_n(products + c * d, d, out + c * (d + 1) + 1);
 }
 
+/// Coefficients of rows that share a context are added up first: the products then go over contexts.
+void replayed(const Block& block, const double* coefficients, int columns, PolicyScratch& scratch, double* out) {
+  const int contexts = kBlockRows / block.replays;
+  double* once = scratch.columns(kPanelSlot, columns);
+  for (int c = 0; c < columns; ++c) {
+    const double* from = coefficients + static_cast<std::int64_t>(c) * kBlockRows;
+    double* to = once + static_cast<std::int64_t>(c) * kBlockRows;
+    for (int i = 0; i < contexts; ++i) {
+      double sum = 0;
+      for (int r = 0; r < block.replays; ++r) sum += from[i * block.replays + r];
+      to[i] = sum;
+    }
+  }
+  if (block.sparse.indptr != nullptr) return sparse_linear(contexts_of(block), once, columns, scratch, out);
+  const auto features = static_cast<int>(block.features);
+  cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, features, columns, contexts, 1.0,
+              static_cast<const double*>(block.context), contexts, once, kBlockRows, 0.0, out + 1, features + 1);
+}
+
 }  // namespace
 
 void score_products(const Block& block, FeatureMap map, const double* coefficients, int columns, PolicyScratch& scratch,
                     double* out) {
   intercepts(coefficients, columns, 1 + mapped_features(map, block.features), out);
   if (block.features == 0) return;
+  if (block.replays > 1) return replayed(block, coefficients, columns, scratch, out);
   if (block.sparse.indptr != nullptr) {
     if (map == FeatureMap::linear) return sparse_linear(block, coefficients, columns, scratch, out);
     return sparse_quadratic(block, coefficients, columns, out);

@@ -120,6 +120,11 @@ void require_fit(const Policy& policy, const Schema& schema, const std::string& 
                 place);
   }
   if (policy.kind == PolicyKind::uniform) return;
+  if (schema.replays > 1 && (schema.action_kind == ActionKind::continuous || policy.features != FeatureMap::linear ||
+                             schema.context_type != FloatType::f64)) {
+    throw Error(ErrorKind::usage,
+                "rows that share contexts need a softmax or multilabel policy, linear features and doubles", place);
+  }
   const bool single = schema.action_kind == ActionKind::continuous;
   const int outputs = single ? 1 : schema.num_actions;
   if (policy.outputs != outputs) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "labelled_import.hpp"
 #include "scrm/io/csv_import.hpp"
 #include "scrm/io/error.hpp"
 #include "terminal.hpp"
@@ -20,11 +21,20 @@ namespace {
 struct ImportOptions {
   CommonOptions common;
   CsvImport import;
+  LabelledImport labelled;
+  std::vector<std::string> files;
+  std::string out;
   std::string format;
   std::string action_kind;
   std::string delimiter = ",";
   std::string compress;
   std::vector<std::string> targets;
+
+  // What was given on the command line is known to these.
+  std::vector<const CLI::Option*> csv_flags;
+  LabelledFlags labelled_flags;
+  const CLI::Option* action_flag = nullptr;
+  const CLI::Option* action_kind_flag = nullptr;
 };
 
 char parse_delimiter(const std::string& text) {
@@ -109,7 +119,22 @@ void print_summary(const ImportOptions& options, const CsvImportResult& result, 
              human_seconds(seconds));
 }
 
-void run(ImportOptions& options) {
+void refuse(const std::vector<const CLI::Option*>& flags, const std::string& format, const char* belongs_to) {
+  for (const CLI::Option* flag : flags) {
+    if (flag->count() == 0) continue;
+    throw Error(ErrorKind::usage,
+                fmt::format("{} belongs to --format {}, not to {}", flag->get_name(), belongs_to, format));
+  }
+}
+
+void run_csv(ImportOptions& options) {
+  for (const CLI::Option* flag : {options.action_flag, options.action_kind_flag})
+    if (flag->count() == 0) throw CLI::RequiredError(flag->get_name());
+  if (options.files.size() > 1)
+    throw Error(ErrorKind::usage, "one CSV file at a time: import each into a shard of its own, in one folder",
+                {.file = options.files[1]});
+  options.import.file = options.files.front();
+  options.import.out = options.out;
   complete(options);
   const auto start = std::chrono::steady_clock::now();
   const Progress bar = progress_bar("import", options.common.quiet, "bytes");
@@ -125,20 +150,35 @@ void run(ImportOptions& options) {
     print_summary(options, result, seconds);
 }
 
+void run(ImportOptions& options) {
+  const LabelledFlags& labelled = options.labelled_flags;
+  const bool csv = options.format == "csv";
+  if (csv) refuse(labelled.both, options.format, "arff or libsvm");
+  if (!csv) refuse(options.csv_flags, options.format, "csv");
+  if (options.format != "arff") refuse(labelled.arff, options.format, "arff");
+  if (options.format != "libsvm") refuse(labelled.libsvm, options.format, "libsvm");
+  if (csv) return run_csv(options);
+  options.labelled.files = options.files;
+  options.labelled.out = options.out;
+  options.labelled.gzip = options.compress == "gzip";
+  run_labelled_import(options.labelled, options.format == "arff" ? LabelledFormat::arff : LabelledFormat::libsvm,
+                      options.common);
+}
+
 void add_column_options(CLI::App& command, ImportOptions& options) {
   CsvImport& import = options.import;
-  const char* group = "Columns (by their names in the header)";
+  const char* group = "Columns of csv (by their names in the header)";
   command.add_option("--context", import.context, "Features: names, ranges first:last, prefixes x*; default none")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("A,B,...")
       ->group(group);
-  command.add_option("--action", import.action, "The logged action; for multilabel, one 0/1 column for each label")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->required()
-      ->type_name("COLUMN")
-      ->group(group);
+  options.action_flag =
+      command.add_option("--action", import.action, "The logged action; for multilabel, one 0/1 column for each label")
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->type_name("COLUMN")
+          ->group(group);
   command.add_option("--loss", import.loss, "What happened, smaller is better")->type_name("COLUMN")->group(group);
   command.add_option("--reward-column", import.reward, "Instead of --loss: larger is better, stored with turned sign")
       ->type_name("COLUMN")
@@ -165,10 +205,10 @@ void add_column_options(CLI::App& command, ImportOptions& options) {
 
 void add_other_options(CLI::App& command, ImportOptions& options) {
   CsvImport& import = options.import;
-  command.add_option("--action-kind", options.action_kind, "continuous, categorical or multilabel")
-      ->required()
-      ->check(CLI::IsMember({"continuous", "categorical", "multilabel"}))
-      ->type_name("KIND");
+  options.action_kind_flag =
+      command.add_option("--action-kind", options.action_kind, "continuous, categorical or multilabel")
+          ->check(CLI::IsMember({"continuous", "categorical", "multilabel"}))
+          ->type_name("KIND");
   command.add_option("--num-actions", import.num_actions, "Categorical: how many; default the largest in the file + 1")
       ->check(CLI::PositiveNumber)
       ->type_name("K");
@@ -181,38 +221,54 @@ void add_other_options(CLI::App& command, ImportOptions& options) {
   command.add_option("--rows-per-shard", import.rows_per_shard, "Split into files of N rows")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
-  command.add_option("--compress", options.compress, "gzip: smaller files, slower to write")
-      ->check(CLI::IsMember({"gzip", "none"}))
-      ->type_name("HOW");
   command.add_option("--rollout", import.write.rollout, "Number of the deployment that logged these rows")
       ->check(CLI::NonNegativeNumber)
       ->type_name("T");
   command.add_flag("--overwrite", import.overwrite, "Replace a folder of shards that is there already");
 }
 
+/// The options that `add` gives to the command.
+template <class Add>
+std::vector<const CLI::Option*> options_added(CLI::App& command, const Add& add) {
+  const std::size_t before = command.get_options().size();
+  add();
+  const std::vector<CLI::Option*> all = command.get_options();
+  return {all.begin() + static_cast<std::ptrdiff_t>(before), all.end()};
+}
+
 }  // namespace
 
 void add_import_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("import", "Bring logs from a CSV file into shards");
+  CLI::App* command =
+      program.add_subcommand("import", "Bring logs (CSV) into shards, labelled data (ARFF, LIBSVM) into a data set");
   const auto options = std::make_shared<ImportOptions>();
-  command->add_option("file", options->import.file, "The text file; /dev/stdin reads from a pipe")
+  command
+      ->add_option("file", options->files,
+                   "The text file; /dev/stdin reads from a pipe. Several of arff or libsvm make one data set")
       ->required()
-      ->type_name("FILE");
-  command->add_option("--format", options->format, "Format of the file; csv is the one there is")
+      ->type_name("FILE...");
+  command->add_option("--format", options->format, "csv: logs; arff, libsvm: labelled data")
       ->required()
-      ->check(CLI::IsMember({"csv"}))
+      ->check(CLI::IsMember({"csv", "arff", "libsvm"}))
       ->type_name("FORMAT");
-  command->add_option("--out", options->import.out, "An .h5 file, or a folder for part-00000.h5, part-00001.h5, ...")
+  command->add_option("--out", options->out, "An .h5 file; csv: or a folder for part-00000.h5, part-00001.h5, ...")
       ->required()
       ->type_name("PATH");
-  add_column_options(*command, *options);
-  add_other_options(*command, *options);
+  command->add_option("--compress", options->compress, "gzip: smaller files, slower to write")
+      ->check(CLI::IsMember({"gzip", "none"}))
+      ->type_name("HOW");
+  options->csv_flags = options_added(*command, [&] {
+    add_column_options(*command, *options);
+    add_other_options(*command, *options);
+  });
+  options->labelled_flags = add_labelled_options(*command, options->labelled);
   add_common_options(*command, options->common);
   command->footer(
       "Example:\n"
       "  scrm import clicks.csv --format csv --out logs --action-kind categorical --num-actions 5 \\\n"
       "      --context 'x*' --action shown --loss cost --propensity p --target newmodel=p_new\n"
-      "  scrm inspect logs");
+      "  scrm inspect logs\n"
+      "  scrm import scene-train.arff scene-test.arff --format arff --label-xml scene.xml --out scene.h5");
   command->callback([options] { run(*options); });
 }
 

@@ -14,6 +14,7 @@ constexpr double kPotentialSpread = 0.5;
 constexpr double kFirstGroupPotential = 3.0;
 constexpr double kSecondGroupPotential = 1.0;
 constexpr double kLowestReward = -0.1;
+constexpr double kLearnedScale = 0.3;
 /// First logs have mean 2 and variance 1, so that σ² = ln(1 + 1/2²).
 constexpr double kFirstMean = 2.0;
 
@@ -55,6 +56,26 @@ class AdvertisingEnvironment final : public Environment {
       const double reward = action < potential ? action / potential : 1.0 + (potential - action) / 2;
       out[i] = -std::max(reward, kLowestReward);
     }
+  }
+
+  void right_actions(const EnvironmentRows& rows, double* out) const noexcept override {
+    std::copy_n(rows.state, rows.rows, out);
+  }
+
+  Policy start_policy(std::uint64_t seed) const override {
+    RandomStream random = row_stream({seed, 0}, Purpose::parameters, 0);
+    Policy policy;
+    policy.scale = kLearnedScale;
+    policy.theta = {1.0, random.normal(), random.normal()};
+    return policy;
+  }
+
+  RunOptions defaults() const override {
+    RunOptions options;
+    options.penalty = Penalty::sd;
+    options.lambdas.clear();
+    for (const double lambda : options.lambda_candidates) options.lambdas.push_back({LambdaKind::given, lambda});
+    return options;
   }
 };
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 
 #include "scrm/experiments/environment.hpp"
@@ -9,10 +10,14 @@ namespace {
 constexpr double kBestAction = 1.0;
 constexpr double kSpread = 0.3;
 constexpr double kFirstMean = 2.5;
+// θ is searched for in [−3, 3].
+constexpr double kBound = 3.0;
 
 /// Example 3.1 of the paper: loss 0.2 (a − y)² − 1 with y ~ N(1, 0.3²) of the row, first logs a ~ N(2.5, 0.3²).
 class GaussianEnvironment final : public Environment {
  public:
+  explicit GaussianEnvironment(const EnvironmentOptions& options) : shared_target_(options.shared_target) {}
+
   std::int64_t features() const noexcept override { return 0; }
   int state_columns() const noexcept override { return 1; }
 
@@ -25,8 +30,9 @@ class GaussianEnvironment final : public Environment {
 
   void draw(const EnvironmentRows& rows) const noexcept override {
     for (int i = 0; i < rows.rows; ++i) {
-      RandomStream random = row_stream(rows.deployment, Purpose::loss, rows.first_row + i);
-      rows.state[i] = kBestAction + kSpread * random.normal();
+      const std::int64_t row = rows.first_row + i;
+      const std::int64_t drawn_for = shared_target_ ? shared_target_->batch_of(row) : row;
+      rows.state[i] = kBestAction + kSpread * row_stream(rows.deployment, Purpose::loss, drawn_for).normal();
     }
   }
 
@@ -36,12 +42,38 @@ class GaussianEnvironment final : public Environment {
       out[i] = 0.2 * miss * miss - 1.0;
     }
   }
+
+  void right_actions(const EnvironmentRows& rows, double* out) const noexcept override {
+    std::copy_n(rows.state, rows.rows, out);
+  }
+
+  RunOptions defaults() const override {
+    RunOptions options;
+    options.estimator = LearningEstimator::ips;
+    options.lambdas = {{LambdaKind::log_rows, 0}};
+    options.bound = {-kBound, kBound};
+    return options;
+  }
+
+  std::optional<double> expected_loss(const Policy& policy) const override {
+    const double miss = policy.theta.front() - kBestAction;
+    return -1.0 + 0.2 * (miss * miss + policy.scale * policy.scale + kSpread * kSpread);
+  }
+
+  std::optional<Policy> best_policy() const override {
+    Policy policy = first_policy();
+    policy.theta = {kBestAction};
+    return policy;
+  }
+
+ private:
+  std::optional<BatchPlan> shared_target_;
 };
 
 }  // namespace
 
-std::unique_ptr<Environment> make_gaussian_environment(const EnvironmentOptions&) {
-  return std::make_unique<GaussianEnvironment>();
+std::unique_ptr<Environment> make_gaussian_environment(const EnvironmentOptions& options) {
+  return std::make_unique<GaussianEnvironment>(options);
 }
 
 }  // namespace scrm

@@ -10,6 +10,10 @@ namespace {
 constexpr int kFeatures = 10;
 /// Only the mean of the first three features matters, the rest distract.
 constexpr int kRelevant = 3;
+/// How fast demand falls with the price.
+constexpr double kSlope = 0.6;
+constexpr double kLearnedScale = 0.5;
+constexpr double kStartSpread = 0.01;
 
 /// Contexts uniform on [1, 2]^10, x̄ the mean of the first three, reward a (2x̄² − 0.6 x̄ a) + N(0, 1), loss
 /// min(−reward, 0). First logs a ~ N(x̄, 1).
@@ -39,9 +43,43 @@ class PricingEnvironment final : public Environment {
       double mean = 0;
       for (int j = 0; j < kRelevant; ++j) mean += rows.context[j * kBlockRows + i] / kRelevant;
       const double action = actions.action[i];
-      const double reward = action * (2.0 * mean * mean - 0.6 * mean * action) + rows.state[i];
+      const double reward = action * (2.0 * mean * mean - kSlope * mean * action) + rows.state[i];
       out[i] = std::min(-reward, 0.0);
     }
+  }
+
+  void right_actions(const EnvironmentRows& rows, double* out) const noexcept override {
+    for (int i = 0; i < rows.rows; ++i) {
+      double mean = 0;
+      for (int j = 0; j < kRelevant; ++j) mean += rows.context[j * kBlockRows + i] / kRelevant;
+      out[i] = mean / kSlope;
+    }
+  }
+
+  Policy start_policy(std::uint64_t seed) const override {
+    RandomStream random = row_stream({seed, 0}, Purpose::parameters, 0);
+    Policy policy;
+    policy.scale = kLearnedScale;
+    policy.theta = {1.0};
+    for (int j = 0; j < kFeatures; ++j) policy.theta.push_back(kStartSpread * random.normal());
+    return policy;
+  }
+
+  RunOptions defaults() const override {
+    RunOptions options;
+    options.penalty = Penalty::sd;
+    options.lambdas.clear();
+    for (const double lambda : options.lambda_candidates) options.lambdas.push_back({LambdaKind::given, lambda});
+    return options;
+  }
+
+  /// Revenue is a parabola in the price with its top at x̄/0.6, which is linear in the context.
+  std::optional<Policy> best_policy() const override {
+    Policy policy;
+    policy.scale = kLearnedScale;
+    policy.theta.assign(1 + kFeatures, 0.0);
+    std::fill_n(policy.theta.begin() + 1, kRelevant, 1.0 / (kRelevant * kSlope));
+    return policy;
   }
 };
 

@@ -26,6 +26,10 @@ constexpr std::array kEnvironments = {
 
 }  // namespace
 
+Policy Environment::start_policy(std::uint64_t) const {
+  return first_policy();
+}
+
 std::span<const EnvironmentEntry> environments() noexcept {
   return kEnvironments;
 }

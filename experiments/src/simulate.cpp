@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "record_actions.hpp"
@@ -71,6 +72,7 @@ struct SimulatedSource::Loader final : BlockLoader {
   double* scores() { return column(features + states + 1, all()); }
 
   BlockBuffer buffer;
+  std::optional<BlockBuffer> turns;  // where two policies meet
   std::int64_t features;
   std::int64_t states;
   PolicyScratch memory;  // the environment's own columns
@@ -79,24 +81,37 @@ struct SimulatedSource::Loader final : BlockLoader {
 
 SimulatedSource::SimulatedSource(std::shared_ptr<const Environment> environment, const Policy& policy,
                                  const std::string& policy_name, const SimulateOptions& options)
+    : SimulatedSource(std::move(environment), std::vector<ActingStretch>{{policy, options.rows}}, policy_name,
+                      options) {}
+
+SimulatedSource::SimulatedSource(std::shared_ptr<const Environment> environment,
+                                 const std::vector<ActingStretch>& stretches, const std::string& policy_name,
+                                 const SimulateOptions& options)
     : environment_(std::move(environment)),
-      policy_(policy),
       policy_name_(policy_name),
       options_(options),
-      schema_(simulated_schema(*environment_, options)),
-      target_(make_target_policy(policy, schema_, policy_name)) {
+      schema_(simulated_schema(*environment_, options)) {
+  std::int64_t end = 0;
+  for (const ActingStretch& stretch : stretches) {
+    end += stretch.rows;
+    stretches_.push_back({stretch.policy, make_target_policy(stretch.policy, schema_, policy_name), end});
+  }
   // Bits that share one draw of "explore" are not independent, and probabilities of single ones would mislead.
-  if (policy.mixing == Mixing::joint && policy.epsilon > 0) schema_.label_propensity = false;
+  for (const Stretch& stretch : stretches_) {
+    if (stretch.policy.mixing == Mixing::joint && stretch.policy.epsilon > 0) schema_.label_propensity = false;
+  }
 }
 
 std::size_t SimulatedSource::loader_bytes() const {
+  std::size_t scratch = 0;
+  for (const Stretch& stretch : stretches_) scratch = std::max(scratch, stretch.target->scratch_bytes());
   const auto columns = static_cast<std::size_t>(environment_->features() + environment_->state_columns() +
                                                 std::max(1, schema_.num_actions) + 1);
   const double entries = kBlockRows * (static_cast<double>(environment_->features()) +
                                        static_cast<double>(options_.sparse_features) * options_.density);
   // Vectors grow by doubling: up to twice the 12 bytes of an entry are held.
   const std::size_t sparse = schema_.sparse ? static_cast<std::size_t>(24 * entries) : 0;
-  return block_buffer_bytes(schema_) + columns * kBlockRows * sizeof(double) + sparse + target_->scratch_bytes();
+  return block_buffer_bytes(schema_) + columns * kBlockRows * sizeof(double) + sparse + scratch;
 }
 
 std::unique_ptr<BlockLoader> SimulatedSource::make_loader() const {
@@ -142,18 +157,39 @@ void SimulatedSource::fill_context(const EnvironmentRows& rows, BlockBuffer& buf
   }
 }
 
+void SimulatedSource::act(const Stretch& stretch, const Block& block, Loader& loader) const {
+  record_actions({stretch.policy, *stretch.target, options_.deployment, options_.float32}, block,
+                 {loader.policy, loader.scores(), loader.log_density()}, loader.buffer);
+}
+
 Block SimulatedSource::load(BlockGroup&, std::int64_t index, BlockLoader& loader, Audit&) const {
   auto& own = static_cast<Loader&>(loader);
-  const std::int64_t first_row = index * kBlockRows;
-  const int rows = static_cast<int>(std::min<std::int64_t>(kBlockRows, options_.rows - first_row));
-  const EnvironmentRows drawn{options_.deployment, first_row, rows, own.context(), own.state()};
+  const std::int64_t begin = index * kBlockRows;
+  const int rows = static_cast<int>(std::min<std::int64_t>(kBlockRows, options_.rows - begin));
+  const EnvironmentRows drawn{options_.deployment, options_.first_row + begin, rows, own.context(), own.state()};
   environment_->draw(drawn);
   fill_context(drawn, own.buffer);
 
-  const Block block = own.buffer.view(first_row, rows);
-  record_actions({policy_, *target_, options_.deployment, options_.float32}, block,
-                 {own.policy, own.scores(), own.log_density()}, own.buffer);
-  environment_->losses(drawn, block, own.buffer.loss());
+  // Draws are keyed by the row of the deployment, results by the row of this source.
+  BlockBuffer* filled = &own.buffer;
+  const Block acting = own.buffer.view(drawn.first_row, rows);
+  const auto first = std::upper_bound(stretches_.begin(), stretches_.end(), begin,
+                                      [](std::int64_t row, const Stretch& stretch) { return row < stretch.end; });
+  act(*first, acting, own);
+  if (first->end < begin + rows) {
+    // Policies take turns within the block: each acts on all of it, and its own rows are kept.
+    if (!own.turns) own.turns.emplace(schema_);
+    filled = &*own.turns;
+    int done = 0;
+    for (auto stretch = first; done < rows; ++stretch) {
+      if (stretch != first) act(*stretch, acting, own);
+      const int end = static_cast<int>(std::min<std::int64_t>(rows, stretch->end - begin));
+      filled->copy_rows(acting, done, end - done, done);
+      done = end;
+    }
+  }
+  const Block block = filled->view(begin, rows);
+  environment_->losses(drawn, block, filled->loss());
   require_loggable(block, policy_name_);
   return block;
 }

@@ -1,5 +1,6 @@
 #include "scrm/io/block_buffer.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -8,13 +9,21 @@ namespace scrm {
 namespace {
 
 template <class T>
-T* allocate_columns(std::int64_t columns) {
-  const std::size_t bytes = static_cast<std::size_t>(columns) * kBlockRows * sizeof(T);
+T* allocate_columns(std::int64_t columns, std::int64_t rows = kBlockRows) {
+  std::size_t bytes = static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows) * sizeof(T);
   if (bytes == 0) return nullptr;
-  void* memory = std::aligned_alloc(kColumnAlignment, bytes);  // kBlockRows makes bytes a multiple of the alignment
+  bytes = (bytes + kColumnAlignment - 1) / kColumnAlignment * kColumnAlignment;
+  void* memory = std::aligned_alloc(kColumnAlignment, bytes);
   if (memory == nullptr) throw std::bad_alloc();
   std::memset(memory, 0, bytes);
   return static_cast<T*>(memory);
+}
+
+template <class T>
+void copy_columns(const T* from, T* to, std::int64_t columns, std::int64_t stride, int begin, int count,
+                  int at) noexcept {
+  if (from == nullptr || to == nullptr) return;
+  for (std::int64_t j = 0; j < columns; ++j) std::copy_n(from + j * stride + begin, count, to + j * stride + at);
 }
 
 /// Moves the kept rows of each column to the front and zeroes what they leave behind, since that may hold the very
@@ -56,8 +65,8 @@ void BlockBuffer::Free::operator()(void* pointer) const noexcept {
 }
 
 BlockBuffer::BlockBuffer(const Schema& schema) : schema_(schema) {
-  context_f32_.reset(allocate_columns<float>(dense_columns(schema, FloatType::f32)));
-  context_f64_.reset(allocate_columns<double>(dense_columns(schema, FloatType::f64)));
+  context_f32_.reset(allocate_columns<float>(dense_columns(schema, FloatType::f32), context_stride()));
+  context_f64_.reset(allocate_columns<double>(dense_columns(schema, FloatType::f64), context_stride()));
   if (schema.sparse) indptr_.assign(kBlockRows + 1, 0);
   if (!has_actions(schema)) return;
   switch (schema.action_kind) {
@@ -86,6 +95,7 @@ Block BlockBuffer::view(std::int64_t first_row, int rows) noexcept {
   block.rows = rows;
   block.action_kind = schema_.action_kind;
   block.features = schema_.features;
+  block.replays = schema_.replays;
   block.context_type = schema_.sparse ? FloatType::f64 : schema_.context_type;
   if (schema_.sparse) {
     block.sparse = {indptr_.data(), indices_.data(), values_.data()};
@@ -104,6 +114,38 @@ Block BlockBuffer::view(std::int64_t first_row, int rows) noexcept {
   block.targets = target_views_.empty() ? nullptr : target_views_.data();
   block.num_targets = static_cast<int>(target_views_.size());
   return block;
+}
+
+void BlockBuffer::copy_rows(const Block& from, int begin, int count, int at) {
+  const int labels = schema_.num_actions;
+  copy_columns(from.action, action_.get(), 1, kBlockRows, begin, count, at);
+  copy_columns(from.category, category_.get(), 1, kBlockRows, begin, count, at);
+  copy_columns(from.bits, bits_.get(), labels, kBlockRows, begin, count, at);
+  copy_columns(from.loss, loss_.get(), 1, kBlockRows, begin, count, at);
+  copy_columns(from.log_propensity != nullptr ? from.log_propensity : from.propensity, propensity_.get(), 1, kBlockRows,
+               begin, count, at);
+  copy_columns(from.label_propensity, label_propensity_.get(), labels, kBlockRows, begin, count, at);
+  for (std::size_t t = 0; t < targets_.size(); ++t) {
+    copy_columns(from.targets[t], targets_[t].get(), 1, kBlockRows, begin, count, at);
+  }
+  begin /= schema_.replays;
+  count /= schema_.replays;
+  at /= schema_.replays;
+  const std::int64_t stride = context_stride();
+  copy_columns(static_cast<const float*>(context_f32_ ? from.context : nullptr), context_f32_.get(), from.features,
+               stride, begin, count, at);
+  copy_columns(static_cast<const double*>(context_f64_ ? from.context : nullptr), context_f64_.get(), from.features,
+               stride, begin, count, at);
+  if (!schema_.sparse) return;
+  const std::int64_t first = from.sparse.indptr[begin], last = from.sparse.indptr[begin + count];
+  const std::int64_t here = indptr_[static_cast<std::size_t>(at)];
+  indices_.resize(static_cast<std::size_t>(here));
+  values_.resize(static_cast<std::size_t>(here));
+  indices_.insert(indices_.end(), from.sparse.indices + first, from.sparse.indices + last);
+  values_.insert(values_.end(), from.sparse.values + first, from.sparse.values + last);
+  for (int i = 1; i <= count; ++i) {
+    indptr_[static_cast<std::size_t>(at + i)] = here + from.sparse.indptr[begin + i] - first;
+  }
 }
 
 int BlockBuffer::compact(const std::uint8_t* keep, int rows) noexcept {
@@ -146,8 +188,10 @@ std::size_t block_buffer_bytes(const Schema& schema) noexcept {
   std::size_t row = 0;
   row += static_cast<std::size_t>(dense_columns(schema, FloatType::f32)) * sizeof(float);
   row += static_cast<std::size_t>(dense_columns(schema, FloatType::f64)) * sizeof(double);
-  if (schema.sparse) row += sizeof(std::int64_t);
-  if (!has_actions(schema)) return row * kBlockRows;
+  const std::size_t context = row * kBlockRows / static_cast<std::size_t>(schema.replays) +
+                              (schema.sparse ? sizeof(std::int64_t) * kBlockRows : 0);
+  row = 0;
+  if (!has_actions(schema)) return context;
   row += static_cast<std::size_t>(1 + loss_columns(schema)) * sizeof(double);  // with the propensity
   switch (schema.action_kind) {
     case ActionKind::continuous:
@@ -162,7 +206,7 @@ std::size_t block_buffer_bytes(const Schema& schema) noexcept {
   }
   row += static_cast<std::size_t>(label_columns(schema)) * sizeof(double);
   row += schema.targets.size() * sizeof(double);
-  return row * kBlockRows;
+  return context + row * kBlockRows;
 }
 
 }  // namespace scrm

@@ -21,6 +21,9 @@ class MemorySource final : public Source {
   /// Takes a filled buffer as the next block: `rows` valid rows, kBlockRows for all but the last.
   void append(std::unique_ptr<BlockBuffer> block, int rows);
 
+  /// Appends all rows of a source of the same schema, which may not have bad ones; the last block is filled up first.
+  void extend(Source& from, const PassOptions& options);
+
   const Audit& audit() const noexcept { return audit_; }
 
   const Schema& schema() const override { return schema_; }

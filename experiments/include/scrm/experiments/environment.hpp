@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
+#include "scrm/experiments/batch_plan.hpp"
+#include "scrm/experiments/run_options.hpp"
 #include "scrm/kernels/block.hpp"
 #include "scrm/kernels/policy.hpp"
 #include "scrm/kernels/random.hpp"
@@ -52,16 +55,30 @@ class Environment {
   /// The policy that logged the first batch.
   virtual Policy first_policy() const = 0;
 
+  /// What learning starts from under a seed.
+  virtual Policy start_policy(std::uint64_t seed) const;
+  /// What the protocol says about learning here.
+  virtual RunOptions defaults() const { return {}; }
+  /// The exact expected loss of a policy, where there is a formula.
+  virtual std::optional<double> expected_loss(const Policy&) const { return std::nullopt; }
+  /// A policy like start_policy() that none of its kind beats, where one is known.
+  virtual std::optional<Policy> best_policy() const { return std::nullopt; }
+
   /// Fills context and state of every row.
   virtual void draw(const EnvironmentRows& rows) const noexcept = 0;
   /// The loss of one action per row: `actions` holds the column that fits action_kind(). The context may have been
   /// rounded since it was drawn; what is given counts.
   virtual void losses(const EnvironmentRows& rows, const Block& actions, double* out) const noexcept = 0;
+  /// Continuous actions: the action that is right for each row, for those who may look. Its mean by context is what a
+  /// skyline plays.
+  virtual void right_actions(const EnvironmentRows&, double*) const noexcept {}
 };
 
 struct EnvironmentOptions {
   std::uint64_t seed = 0;  ///< for environments with random parameters
   int num_actions = 0;     ///< categories or labels; 0: the environment's default
+  /// gaussian: all rows of a batch share one y, as in the released code.
+  std::optional<BatchPlan> shared_target;
 };
 
 /// One environment of the list.

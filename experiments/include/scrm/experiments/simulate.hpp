@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "scrm/engine/source.hpp"
 #include "scrm/engine/target_policy.hpp"
@@ -15,6 +16,7 @@ namespace scrm {
 
 struct SimulateOptions {
   std::int64_t rows = 0;
+  std::int64_t first_row = 0;  ///< of the deployment's stream: rows before it are left out
   Deployment deployment;
   bool float32 = false;  ///< contexts and actions are rounded to float before anything is computed from them
   /// Features that mean nothing, behind the environment's own, in a sparse context: each present with probability
@@ -30,6 +32,12 @@ Schema simulated_schema(const Environment& environment, const SimulateOptions& o
 /// The policy that logs first, with zeros for features that mean nothing.
 Policy first_policy(const Environment& environment, const SimulateOptions& options);
 
+/// Who acts on how many rows in a row.
+struct ActingStretch {
+  Policy policy;
+  std::int64_t rows = 0;
+};
+
 /// Every row depends on (seed, rollout, row), the environment and the policy alone. Propensities are what TargetPolicy
 /// computes for the same policy, to the bit, so that this policy evaluated on its own logs has weights of exactly 1.
 class SimulatedSource final : public Source {
@@ -37,6 +45,9 @@ class SimulatedSource final : public Source {
   /// `policy_name` stands in the error when the policy does not fit the environment.
   SimulatedSource(std::shared_ptr<const Environment> environment, const Policy& policy, const std::string& policy_name,
                   const SimulateOptions& options);
+  /// Several policies, one after another; options.rows is the sum of their rows.
+  SimulatedSource(std::shared_ptr<const Environment> environment, const std::vector<ActingStretch>& stretches,
+                  const std::string& policy_name, const SimulateOptions& options);
 
   const Schema& schema() const override { return schema_; }
   std::int64_t rows() const override { return options_.rows; }
@@ -50,14 +61,21 @@ class SimulatedSource final : public Source {
 
  private:
   struct Loader;
+  /// A stretch made ready, up to row `end` of the source.
+  struct Stretch {
+    Policy policy;
+    std::unique_ptr<TargetPolicy> target;
+    std::int64_t end = 0;
+  };
+
   void fill_context(const EnvironmentRows& rows, BlockBuffer& buffer) const;
+  void act(const Stretch& stretch, const Block& block, Loader& loader) const;
 
   std::shared_ptr<const Environment> environment_;
-  Policy policy_;
   std::string policy_name_;
   SimulateOptions options_;
   Schema schema_;
-  std::unique_ptr<TargetPolicy> target_;
+  std::vector<Stretch> stretches_;
 };
 
 }  // namespace scrm

@@ -18,7 +18,9 @@ class BlockBuffer {
 
   const Schema& schema() const noexcept { return schema_; }
 
-  // Writable columns; column j of a two-dimensional quantity starts j * kBlockRows further on.
+  // Writable columns; column j of a two-dimensional quantity starts j * kBlockRows further on (of a dense context,
+  // j * context_stride()).
+  std::int64_t context_stride() const noexcept { return kBlockRows / schema_.replays; }
   float* context_f32() noexcept { return context_f32_.get(); }
   double* context_f64() noexcept { return context_f64_.get(); }
   std::int64_t* indptr() noexcept { return indptr_.data(); }
@@ -36,7 +38,11 @@ class BlockBuffer {
   /// The view of the first `rows` rows; valid until the buffer changes.
   Block view(std::int64_t first_row, int rows) noexcept;
 
-  /// Drops the rows whose keep flag is 0 and closes the gaps; returns how many rows are left.
+  /// Copies rows [begin, begin + count) of a block of the same schema to row `at`; begin, count and at are multiples of
+  /// schema().replays, and sparse rows before `at` must be there already.
+  void copy_rows(const Block& from, int begin, int count, int at);
+
+  /// Drops the rows whose keep flag is 0 and closes the gaps; returns how many rows are left. Not for replayed rows.
   int compact(const std::uint8_t* keep, int rows) noexcept;
 
   /// Bytes this buffer holds.

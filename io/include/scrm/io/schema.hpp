@@ -33,6 +33,7 @@ struct Schema {
   bool label_propensity = false;
   std::vector<std::string> targets;  ///< names under target/, in alphabetical order
   RowStage stage = RowStage::logged;
+  int replays = 1;  ///< consecutive rows that share one context, see Block; divides kBlockRows
 };
 
 /// "continuous", "categorical" or "multilabel", as the attribute action_kind spells them.

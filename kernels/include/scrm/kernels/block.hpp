@@ -34,6 +34,10 @@ struct Block {
   ActionKind action_kind = ActionKind::continuous;
   std::int64_t features = 0;  ///< width of the context, 0 when there is none
 
+  /// Consecutive rows that share one context. The context then has context_rows(*this) rows and its columns lie
+  /// kBlockRows / replays apart; only policies with several outputs are ready for more than 1.
+  int replays = 1;
+
   // Context: dense (one pointer for both float types), or sparse when sparse.indptr is set.
   FloatType context_type = FloatType::f64;
   const void* context = nullptr;
@@ -58,5 +62,10 @@ struct Block {
   /// Sources that walk several rollouts side by side: the block with the same index of the next rollout.
   const Block* next_rollout = nullptr;
 };
+
+/// Distinct contexts of the block's valid rows.
+constexpr int context_rows(const Block& block) noexcept {
+  return block.rows / block.replays;
+}
 
 }  // namespace scrm

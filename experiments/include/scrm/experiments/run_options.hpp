@@ -1,0 +1,79 @@
+/// RunOptions: everything but data, method and seed that fixes the numbers of a run, as a sweep file states it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scrm/engine/learn.hpp"
+#include "scrm/experiments/batch_plan.hpp"
+#include "scrm/kernels/policy.hpp"
+
+namespace scrm {
+
+enum class Protocol : std::uint8_t {
+  paper,     ///< no label is ever looked at when acting
+  published  ///< with what the released code does differently
+};
+
+/// What a learner that deploys its policies learns from.
+enum class PastRollouts : std::uint8_t {
+  last,       ///< the newest batch alone
+  naive,      ///< all batches, each row with its own propensity
+  balance     ///< all batches under the balance heuristic
+};
+
+/// How a run finds its λ.
+enum class LambdaKind : std::uint8_t {
+  given,      ///< a number
+  automatic,  ///< at every rollout, the candidate that does best on held-out rows
+  theory,     ///< √(18 (d ln n + ln(2/δ)))
+  log_rows    ///< √(18 ln n), the penalty of the gaussian example
+};
+
+struct LambdaChoice {
+  LambdaKind kind = LambdaKind::given;
+  double value = 0;
+};
+
+struct RunOptions {
+  Protocol protocol = Protocol::paper;
+  int rollouts = 10;
+  BatchPlan batches;  ///< of environments that draw fresh rows; labelled data is cut into `rollouts` equal parts
+
+  LearningEstimator estimator = LearningEstimator::ips_ix;
+  Penalty penalty = Penalty::se;
+  std::vector<LambdaChoice> lambdas = {{}};
+  std::vector<double> lambda_candidates = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1};  ///< what `auto` chooses among
+  std::vector<double> l2 = {0.0};
+  std::optional<double> alpha;
+  double largest_weight = 1e100;
+  std::optional<std::pair<double, double>> bound;
+
+  PastRollouts past = PastRollouts::last;
+  bool warm_start = true;
+  int max_iterations = 500;
+  double tolerance = 1e-5;
+
+  double epsilon = 0.1;  ///< of policies over finitely many actions
+  Mixing mixing = Mixing::label;
+
+  // Labelled data only.
+  int replays = 4;                  ///< times every row is met within its batch
+  std::optional<double> bonus;      ///< added to every coefficient of the first policy; unset: the data set's own
+  std::int64_t projection = 0;      ///< features of a Gaussian random projection, 0: none
+  std::optional<bool> unit_length;  ///< rows scaled to length one; unset: the data set's own
+};
+
+/// All of it as text, one `name = value` a line, in a fixed order: what identifies a run, and what two sweeps are
+/// compared by.
+std::string describe(const RunOptions& options);
+
+const char* to_string(Protocol protocol) noexcept;
+const char* to_string(PastRollouts past) noexcept;
+/// "given", "auto", "theory" or "log-rows".
+const char* to_string(LambdaKind kind) noexcept;
+
+}  // namespace scrm

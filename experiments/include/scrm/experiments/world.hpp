@@ -1,0 +1,78 @@
+/// World: one environment under one seed, as a learner meets it: batches of logs, and a test.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scrm/engine/source.hpp"
+#include "scrm/experiments/run_options.hpp"
+#include "scrm/kernels/policy.hpp"
+
+namespace scrm {
+
+/// Who logged a batch.
+struct Deployed {
+  Policy policy;
+  bool learned = false;  ///< a policy that was learned here, as against the one the logs began with
+};
+
+/// Everything drawn depends on (environment, seed, batch, row) and the acting policy alone. One object serves all
+/// threads.
+class World {
+ public:
+  virtual ~World() = default;
+
+  /// Of every batch.
+  virtual const Schema& schema() const = 0;
+  /// What learning starts from: kind, scale, ε and θ₀.
+  virtual const Policy& start() const = 0;
+  /// Who logs the first batch for a learner that deploys what it learns (`sequential`), or for one that does not.
+  virtual const Policy& first_policy(bool sequential) const = 0;
+  /// Who logs the later batches for a learner that does not deploy what it learns.
+  virtual const Policy& standing_policy() const = 0;
+
+  virtual std::int64_t batch_rows(int batch) const = 0;
+  /// The rows of one batch, acted by this policy.
+  virtual std::unique_ptr<Source> batch(const Deployed& actor, int batch) const = 0;
+  /// The batches 0, 1, …, each acted by its policy, as one source that holds no rows; null where there is no such.
+  virtual std::unique_ptr<Source> regenerated(const std::vector<Deployed>& actors) const;
+
+  /// Expected loss of the policy on rows kept apart.
+  virtual double test_loss(const Policy& policy) const = 0;
+  /// Lowest expected loss on the same rows that a policy like start() can reach, where it is known.
+  virtual std::optional<double> optimum() const { return std::nullopt; }
+
+  /// What supervised learning makes of the right answers, which no other method sees.
+  virtual Policy skyline() const = 0;
+  /// The right bits' majority (`majority`) or zeros, whatever the context; none where actions are not bits.
+  virtual std::optional<Policy> constant_policy(bool majority) const;
+};
+
+/// Setting: an environment as a sweep names it; makes the world of a seed.
+class Setting {
+ public:
+  virtual ~Setting() = default;
+
+  /// What the protocol says for this environment, before a sweep file changes it.
+  virtual RunOptions defaults() const = 0;
+  virtual std::shared_ptr<const World> world(std::uint64_t seed, const RunOptions& options) const = 0;
+  /// Whether actions are bits, so that constant policies make sense.
+  virtual bool has_labels() const = 0;
+  /// Something that changes when the environment's data does; empty for synthetic ones.
+  virtual std::string fingerprint() const { return ""; }
+
+  /// Bytes of a world, and of each row that a learner holds.
+  virtual std::size_t world_bytes(const RunOptions& options) const = 0;
+  virtual std::size_t row_bytes(const RunOptions& options) const = 0;
+  /// Rows logged in the batches before this one.
+  virtual std::int64_t rows_before(int batch, const RunOptions& options) const = 0;
+};
+
+/// The setting of that name: a synthetic environment, scene, yeast, tmc2007, or the path of a labelled data set. Looks
+/// for the files of named data sets in `data_dir`; an Error names what is missing and where it may be had.
+std::unique_ptr<Setting> make_setting(const std::string& name, const std::string& data_dir);
+
+}  // namespace scrm
