@@ -12,7 +12,8 @@ namespace scrm {
 /// [rows, labels]; `label_names` where they are known. Written atomically; with gzip, shuffled and deflated.
 void write_labelled(const std::string& path, const LabelledData& data, bool gzip = false);
 
-/// Reads such a file whole. Numbers of any type are taken; errors name file, dataset, row and value.
+/// Reads such a file whole. Numbers of any type are taken; sparse entries are put in order and zeros among them left
+/// out. Errors name file, dataset, row and value.
 LabelledData read_labelled(const std::string& path);
 
 /// Whether this is an HDF5 file that calls itself a labelled data set; false for anything else, missing files included.
