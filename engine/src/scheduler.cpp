@@ -1,0 +1,222 @@
+#include "scrm/engine/scheduler.hpp"
+
+#include <fmt/format.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <condition_variable>
+#include <deque>
+#include <limits>
+#include <list>
+#include <mutex>
+#include <numeric>
+#include <utility>
+
+#include "scrm/kernels/random.hpp"
+
+namespace scrm {
+namespace {
+
+/// The order in which jobs should start.
+std::list<std::size_t> starting_order(const std::vector<Job>& jobs, const std::optional<std::uint64_t>& shuffle_seed) {
+  std::vector<std::size_t> order(jobs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (shuffle_seed) {
+    for (std::size_t i = order.size(); i > 1; --i) {
+      RandomStream stream(*shuffle_seed, 0, i);
+      std::swap(order[i - 1], order[stream.bits() % i]);
+    }
+  } else {
+    const auto cost = [&jobs](std::size_t i) {
+      return std::isnan(jobs[i].cost) ? std::numeric_limits<double>::infinity() : jobs[i].cost;
+    };
+    std::stable_sort(order.begin(), order.end(), [&cost](auto a, auto b) { return cost(a) > cost(b); });
+  }
+  return {order.begin(), order.end()};
+}
+
+// Whether this thread is at work on a job.
+thread_local bool inside_job = false;
+
+/// Room for one running job: an arena of one thread, which TBB serves before all others. TBB counts its demand for that
+/// thread until the job has ended, so that loops inside jobs get exactly the threads that have none. Were jobs tasks of
+/// one common arena, an idle thread would declare it empty, and TBB would then take threads at work on jobs for idle
+/// ones, and wake too few.
+struct Slot {
+  tbb::task_arena arena{1, 0, tbb::task_arena::priority::high};
+};
+
+/// Hands out jobs to TBB's threads. The thread that called only waits, asleep: were it to take part, it could be left
+/// waiting for the last job while that job's loops are one core short.
+class Scheduler {
+ public:
+  Scheduler(std::vector<Job> jobs, const SchedulerOptions& options, int threads)
+      : jobs_(std::move(jobs)),
+        states_(jobs_.size(), State::waiting),
+        options_(options),
+        threads_(threads),
+        slots_(std::min(jobs_.size(), static_cast<std::size_t>(threads))),
+        waiting_(starting_order(jobs_, options.shuffle_seed)) {
+    for (Slot& slot : slots_) free_.push_back(&slot);
+  }
+
+  std::vector<Job> run();
+
+ private:
+  enum class State : std::uint8_t { waiting, started, refused };
+
+  void refuse_what_never_fits();
+  bool fits(const Job& job) const { return options_.memory == 0 || job.memory <= options_.memory - held_; }
+  bool may_start() const { return !options_.stop.requested() && !callback_threw_; }
+  bool running() const { return free_.size() < slots_.size(); }
+  /// Hands out every job that may start now. Needs the mutex.
+  void start_jobs();
+  /// One job from beginning to end, on the slot's thread.
+  void run_job(std::size_t index, Slot& slot) noexcept;
+  void perform(Job& job) noexcept;
+  /// Calls one of the caller's functions.
+  template <class Callback, class... Arguments>
+  void tell(const Callback& callback, const Arguments&... arguments) noexcept;
+  /// Keeps what nobody asked to be told.
+  void keep(const std::exception_ptr& failure) noexcept;
+
+  std::vector<Job> jobs_;
+  std::vector<State> states_;
+  const SchedulerOptions& options_;
+  const int threads_;
+
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::deque<Slot> slots_;
+  std::vector<Slot*> free_;
+  std::list<std::size_t> waiting_;
+  std::size_t held_ = 0;  // bytes, by the jobs handed out
+
+  std::mutex telling_;
+  std::exception_ptr first_failure_;
+  std::exception_ptr from_callback_;
+  std::atomic<bool> callback_threw_ = false;
+};
+
+template <class Callback, class... Arguments>
+void Scheduler::tell(const Callback& callback, const Arguments&... arguments) noexcept {
+  const std::lock_guard lock(telling_);
+  try {
+    callback(arguments...);
+  } catch (...) {
+    if (!from_callback_) from_callback_ = std::current_exception();
+    callback_threw_ = true;
+  }
+}
+
+void Scheduler::keep(const std::exception_ptr& failure) noexcept {
+  const std::lock_guard lock(telling_);
+  if (!first_failure_) first_failure_ = failure;
+}
+
+void Scheduler::refuse_what_never_fits() {
+  if (options_.memory == 0) return;
+  constexpr double kMiB = 1024.0 * 1024.0;
+  for (auto place = waiting_.begin(); place != waiting_.end();) {
+    const std::size_t index = *place;
+    const Job& job = jobs_[index];
+    if (job.memory <= options_.memory) {
+      ++place;
+      continue;
+    }
+    place = waiting_.erase(place);
+    states_[index] = State::refused;
+    const Error error(ErrorKind::memory,
+                      fmt::format("{} needs {:.1f} MiB and the budget is {:.1f} MiB; give a larger --memory", job.name,
+                                  static_cast<double>(job.memory) / kMiB, static_cast<double>(options_.memory) / kMiB));
+    if (options_.on_refused) {
+      tell(options_.on_refused, job, error);
+    } else {
+      keep(std::make_exception_ptr(error));
+    }
+  }
+}
+
+void Scheduler::start_jobs() {
+  for (auto place = waiting_.begin(); place != waiting_.end() && !free_.empty() && may_start();) {
+    const std::size_t index = *place;
+    if (!fits(jobs_[index])) {
+      ++place;
+      continue;
+    }
+    // The slot that was last in use: its thread is still there.
+    Slot& slot = *free_.back();
+    slot.arena.enqueue([this, index, &slot] { run_job(index, slot); });
+    free_.pop_back();
+    place = waiting_.erase(place);
+    held_ += jobs_[index].memory;
+  }
+}
+
+void Scheduler::perform(Job& job) noexcept {
+  std::exception_ptr failure;
+  bool stopped = false;
+  inside_job = true;
+  try {
+    // An arena of the job's own: its loops spread over threads that have no job, and a thread that waits for one of
+    // them finds nothing there to take up but parts of this job.
+    tbb::task_arena(threads_).execute([&] { job.run(options_.stop); });
+  } catch (const StopRequested&) {
+    stopped = true;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  inside_job = false;
+  job.run = nullptr;
+  if (failure && options_.on_failed) {
+    tell(options_.on_failed, job, failure);
+  } else if (failure) {
+    keep(failure);
+  } else if (!stopped && options_.on_done) {
+    tell(options_.on_done, job);
+  }
+}
+
+void Scheduler::run_job(std::size_t index, Slot& slot) noexcept {
+  // Handed out is not begun: the request to stop may have come while the job waited for its thread.
+  const bool start = may_start();
+  if (start) perform(jobs_[index]);
+  const std::lock_guard lock(mutex_);
+  if (start) states_[index] = State::started;
+  held_ -= jobs_[index].memory;
+  free_.push_back(&slot);
+  start_jobs();
+  // Under the lock: once it is free, the thread that waits may take all of this apart.
+  if (!running()) ended_.notify_one();
+}
+
+std::vector<Job> Scheduler::run() {
+  refuse_what_never_fits();
+  {
+    std::unique_lock lock(mutex_);
+    start_jobs();
+    ended_.wait(lock, [this] { return !running(); });
+  }
+  if (from_callback_) std::rethrow_exception(from_callback_);
+  if (first_failure_) std::rethrow_exception(first_failure_);
+  std::vector<Job> left;
+  for (std::size_t i = 0; i < jobs_.size(); ++i)
+    if (states_[i] == State::waiting) left.push_back(std::move(jobs_[i]));
+  return left;
+}
+
+}  // namespace
+
+std::vector<Job> run_jobs(std::vector<Job> jobs, const SchedulerOptions& options) {
+  if (inside_job) throw Error(ErrorKind::run, "a job cannot run other jobs: it would wait for the thread it is on");
+  const int threads = options.threads > 0 ? options.threads : tbb::info::default_concurrency();
+  // For all arenas together, those of passes inside jobs included. TBB counts the thread that waits, hence one more.
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads) + 1);
+  return Scheduler(std::move(jobs), options, threads).run();
+}
+
+}  // namespace scrm
