@@ -35,5 +35,6 @@ void add_inspect_command(CLI::App& program);
 void add_evaluate_command(CLI::App& program);
 void add_learn_command(CLI::App& program);
 void add_act_command(CLI::App& program);
+void add_sweep_command(CLI::App& program);
 
 }  // namespace scrm

@@ -37,6 +37,7 @@ void register_commands(CLI::App& program) {
   add_evaluate_command(program);
   add_learn_command(program);
   add_act_command(program);
+  add_sweep_command(program);
 }
 
 /// What `scrm` alone says: enough to take the first step.

@@ -14,7 +14,10 @@ namespace scrm {
 void record_actions(const Actor& actor, const Block& block, const ActingScratch& scratch, BlockBuffer& buffer) {
   actor.target.scores(block, scratch.policy, scratch.scores);
   sample_actions(actor.policy, actor.deployment, block, scratch.scores, actor.float32, buffer);
+  record_propensities(actor, block, scratch, buffer);
+}
 
+void record_propensities(const Actor& actor, const Block& block, const ActingScratch& scratch, BlockBuffer& buffer) {
   const Schema& schema = buffer.schema();
   double* density = scratch.log_density;
   if (schema.propensity == PropensityForm::linear && actor.policy.kind == PolicyKind::uniform) {

@@ -29,6 +29,9 @@ struct ActingScratch {
 /// exactly 1.
 void record_actions(const Actor& actor, const Block& block, const ActingScratch& scratch, BlockBuffer& buffer);
 
+/// The same without the drawing: how likely the actions are that the block holds already.
+void record_propensities(const Actor& actor, const Block& block, const ActingScratch& scratch, BlockBuffer& buffer);
+
 /// Throws when a row has an action, propensity or (where there is one) loss that no reader would accept.
 void require_loggable(const Block& block, const std::string& policy_name);
 

@@ -78,7 +78,7 @@ struct EnvironmentOptions {
   std::uint64_t seed = 0;  ///< for environments with random parameters
   int num_actions = 0;     ///< categories or labels; 0: the environment's default
   /// gaussian: all rows of a batch share one y, as in the released code.
-  std::optional<BatchPlan> shared_target;
+  std::optional<BatchPlan> shared_target = {};
 };
 
 /// One environment of the list.

@@ -1,0 +1,68 @@
+/// Method: a way to choose policies, batch after batch. One file method_NAME.cpp each, and a line in methods.cpp.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scrm/engine/pass.hpp"
+#include "scrm/engine/stop_token.hpp"
+#include "scrm/experiments/run_options.hpp"
+#include "scrm/experiments/world.hpp"
+
+namespace scrm {
+
+/// What tells the runs of one environment, method and seed apart.
+struct HyperParameters {
+  LambdaChoice lambda;
+  double l2 = 0;
+};
+
+/// What a learner is given. The references outlive it.
+struct LearnerSetup {
+  const World& world;
+  const RunOptions& options;
+  std::span<const HyperParameters> runs;  ///< several when their logs are the same, else one
+  std::uint64_t seed = 0;
+  PassOptions pass;
+  StopToken stop;
+};
+
+/// What a method does between batches.
+class Learner {
+ public:
+  virtual ~Learner() = default;
+
+  /// Learns from these rows, after batch number `batch` was logged.
+  virtual void learn(Source& rows, int batch) = 0;
+  /// What the given run has learned so far.
+  virtual const Policy& policy(std::size_t run) const = 0;
+  /// Who logs the next batch.
+  virtual Deployed next_actor() const = 0;
+
+  /// Numbers worth keeping about the last learn of a run, each a curve of the archive.
+  virtual std::map<std::string, double> notes(std::size_t) const { return {}; }
+  /// Rows that were read, times how often, for the rate that progress shows.
+  virtual double rows_read() const { return 0; }
+};
+
+struct MethodEntry {
+  const char* name;
+  const char* description;
+  bool has_lambda;     ///< one run for each λ and l2, else one run
+  bool learns;         ///< from logs; the others have one policy from the start
+  bool deploys;        ///< what it learned logs the next batch, so that runs share nothing
+  bool labelled_only;  ///< needs actions that are bits
+  std::unique_ptr<Learner> (*make)(const LearnerSetup&);
+};
+
+/// All methods, in the order of tables.
+std::span<const MethodEntry> methods() noexcept;
+
+/// The method of that name; a usage Error lists the names there are.
+const MethodEntry& find_method(const std::string& name);
+
+}  // namespace scrm

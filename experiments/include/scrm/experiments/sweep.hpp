@@ -1,0 +1,49 @@
+/// run_sweep: environments × methods × hyper-parameters × seeds, concurrently, into one archive that loses nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "scrm/engine/stop_token.hpp"
+#include "scrm/experiments/sweep_file.hpp"
+#include "scrm/io/run_record.hpp"
+
+namespace scrm {
+
+/// How far a sweep is.
+struct SweepState {
+  std::size_t runs = 0;        ///< in all
+  std::size_t done = 0;        ///< finished, those of earlier sittings included
+  std::size_t failed = 0;
+  double share = 0;            ///< of the work of this sitting, by its estimated cost
+  double rows_read = 0;        ///< in this sitting, rows times passes
+  const RunRecord* last = nullptr;  ///< the run that just finished, if any
+};
+
+struct SweepOptions {
+  std::string out;         ///< the archive; finished runs wait in a journal beside it
+  bool resume = false;     ///< go on with what the journal or the archive holds
+  bool overwrite = false;  ///< replace an archive that is there
+  int threads = 0;         ///< 0: all cores
+  std::size_t memory = 0;  ///< bytes; 0: no limit
+  StopToken stop;
+  std::optional<std::uint64_t> shuffle_seed;  ///< start runs in an order drawn from this seed
+  std::function<void(const SweepState&)> on_progress;  ///< never from two threads at once
+  std::function<void(const std::string&)> on_warning;
+};
+
+struct SweepReport {
+  std::vector<RunRecord> runs;  ///< all runs of the archive, in its order
+  std::size_t resumed = 0;      ///< finished before this sitting
+  std::size_t unfinished = 0;   ///< after a request to stop; the archive is not written then
+  std::string journal;          ///< where finished runs wait when it is not
+};
+
+/// Runs what is not done yet and writes the archive. A finished run is on disk before it counts; a run that fails is
+/// recorded with its reason and the others go on. Runs' numbers depend on what they are alone: not on threads, order,
+/// interruptions or the other runs.
+SweepReport run_sweep(const SweepFile& file, const SweepOptions& options);
+
+}  // namespace scrm

@@ -1,0 +1,34 @@
+/// FittedPolicies: the policies that CRM and SCRM learn, one for each run, and how they are fitted.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scrm/experiments/method.hpp"
+
+namespace scrm {
+
+/// Fits by counterfactual risk minimization under the options of the setup; runs that share rows share passes.
+class FittedPolicies {
+ public:
+  explicit FittedPolicies(const LearnerSetup& setup);
+
+  /// Every run's policy anew from these rows: from where it stands (`warm`), or from the start policy.
+  void fit(Source& rows, int batch, bool warm);
+
+  const Policy& policy(std::size_t run) const { return policies_[run]; }
+  const std::map<std::string, double>& notes(std::size_t run) const { return notes_[run]; }
+  double rows_read() const { return rows_read_; }
+
+ private:
+  LearnOptions learn_options(const HyperParameters& run, double rows, int batch) const;
+  void keep(std::size_t run, const LearnedPolicy& learned);
+
+  LearnerSetup setup_;
+  std::vector<Policy> policies_;
+  std::vector<std::map<std::string, double>> notes_;
+  double rows_read_ = 0;
+};
+
+}  // namespace scrm

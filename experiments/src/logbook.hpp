@@ -1,0 +1,45 @@
+/// Logbook: the batches logged so far, and the rows of them that a learner learns from.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "scrm/engine/memory_source.hpp"
+#include "scrm/engine/pass.hpp"
+#include "scrm/experiments/world.hpp"
+
+namespace scrm {
+
+class Logbook {
+ public:
+  /// Rows are held while they fit into `pass.memory` (0: always) and made anew in every pass beyond that. `world` must
+  /// outlive this.
+  Logbook(const World& world, PastRollouts past, const PassOptions& pass);
+  ~Logbook();
+
+  /// Has the next batch logged.
+  void add(const Deployed& actor);
+
+  int batches() const noexcept { return static_cast<int>(actors_.size()); }
+  /// Logged so far, in all batches.
+  std::int64_t rows_logged() const noexcept { return rows_logged_; }
+  /// What to learn from: the last batch or all of them. Valid until the next add.
+  Source& rows() const { return *rows_; }
+
+ private:
+  bool fits(std::int64_t rows) const;
+  void pool(std::unique_ptr<Source> batch);
+  void balance();
+
+  const World& world_;
+  PastRollouts past_;
+  PassOptions pass_;
+  std::vector<Deployed> actors_;
+  std::int64_t rows_logged_ = 0;
+  std::unique_ptr<MemorySource> held_;  // all batches, while they fit
+  std::unique_ptr<Source> owned_;       // any other source that rows_ may be
+  Source* rows_ = nullptr;
+};
+
+}  // namespace scrm

@@ -1,0 +1,89 @@
+#include "settings.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <filesystem>
+#include <vector>
+
+#include "scrm/experiments/environment.hpp"
+#include "scrm/io/error.hpp"
+#include "scrm/io/labelled_import.hpp"
+#include "spelling.hpp"
+
+namespace scrm {
+
+std::unique_ptr<Source> World::regenerated(const std::vector<Deployed>&) const {
+  return nullptr;
+}
+
+std::optional<Policy> World::constant_policy(bool) const {
+  return std::nullopt;
+}
+
+namespace {
+
+/// A data set that has a name of its own, and the files it may come in: the first list whose files are all there.
+struct NamedData {
+  const char* name;
+  std::vector<std::vector<std::string>> files;
+  LabelledTraits traits;
+};
+
+const std::vector<NamedData>& named_data() {
+  static const std::vector<NamedData> data = {
+      {"scene", {{"scene.h5"}, {"scene-train.arff", "scene-test.arff"}, {"scene.arff"}}, {0.025, false}},
+      {"yeast", {{"yeast.h5"}, {"yeast.arff"}, {"yeast-train.arff", "yeast-test.arff"}}, {2.0, false}},
+      {"tmc2007", {{"tmc2007.h5"}, {"tmc2007-500.arff"}, {"tmc2007.arff"}}, {4.0, true}},
+  };
+  return data;
+}
+
+std::unique_ptr<Setting> open_labelled(const std::vector<std::string>& files, const LabelledTraits& traits) {
+  return make_labelled_setting(std::make_shared<const LabelledData>(read_any_labelled(files)), traits);
+}
+
+std::unique_ptr<Setting> open_named(const NamedData& data, const std::filesystem::path& folder) {
+  std::vector<std::string> wanted;
+  for (const std::vector<std::string>& files : data.files) {
+    std::vector<std::string> paths;
+    bool all = true;
+    for (const std::string& file : files) {
+      paths.push_back((folder / file).string());
+      all = all && std::filesystem::exists(paths.back());
+    }
+    if (all) return open_labelled(paths, data.traits);
+    wanted.push_back(fmt::format("{}", fmt::join(files, " + ")));
+  }
+  throw Error(ErrorKind::file,
+              fmt::format("the data set {} is not in this folder: it needs {}. The files are those of the Mulan library "
+                          "of multi-label data sets; put them there with their .xml, or say where they are with "
+                          "data_dir in the sweep file or the variable SCRM_DATA_DIR",
+                          data.name, fmt::join(wanted, ", or ")),
+              {.file = folder.string()});
+}
+
+}  // namespace
+
+std::unique_ptr<Setting> make_setting(const std::string& name, const std::string& data_dir) {
+  std::vector<std::string> names;
+  for (const EnvironmentEntry& entry : environments()) {
+    if (name == entry.name) return make_synthetic_setting(name);
+    names.emplace_back(entry.name);
+  }
+  for (const NamedData& data : named_data()) {
+    if (name == data.name) return open_named(data, data_dir);
+    names.emplace_back(data.name);
+  }
+  const bool is_path = name.find('/') != std::string::npos || name.find('.') != std::string::npos;
+  if (is_path) return open_labelled({name}, {});
+  const auto closest = closest_word(name, names);
+  throw Error(ErrorKind::usage,
+              fmt::format("there is no environment \"{}\"; {}", name,
+                          closest ? fmt::format("did you mean \"{}\"?", *closest)
+                                  : fmt::format("choose among {}, or give the path of a labelled data set",
+                                                fmt::join(names, ", "))));
+}
+
+}  // namespace scrm

@@ -1,0 +1,344 @@
+#include "scrm/experiments/sweep.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "roll_out.hpp"
+#include "scrm/engine/scheduler.hpp"
+#include "scrm/io/error.hpp"
+#include "scrm/io/result_archive.hpp"
+#include "scrm/io/run_journal.hpp"
+#include "scrm/kernels/isa.hpp"
+#include "sweep_plan.hpp"
+#include "version.hpp"
+#include "world_cache.hpp"
+
+namespace scrm {
+namespace {
+
+// What a run holds that makes its rows anew: loaders, partial sums and the search.
+constexpr std::size_t kStreamingBytes = 64 << 20;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+/// Runs that are done in one go: they share their logs, and their passes.
+struct Group {
+  std::size_t part = 0;
+  std::int64_t seed = 0;
+  std::vector<std::size_t> runs;  // indices of the plan
+  double cost = 0;
+  std::size_t memory = 0;
+  std::size_t rows_memory = 0;  // for holding rows; beyond it they are made anew
+};
+
+/// A sweep while it runs.
+class Sitting {
+ public:
+  Sitting(const SweepFile& file, const SweepOptions& options)
+      : file_(file),
+        options_(options),
+        plan_(file),
+        journal_path_(options.out + ".journal"),
+        worlds_(static_cast<std::size_t>(std::max(1, options.threads)) + 1) {}
+
+  SweepReport run() {
+    for (const std::string& remark : plan_.remarks()) warn(remark);
+    take_up_earlier_runs();
+    const std::vector<Group> groups = group_pending();
+    RunJournal journal(journal_path_, journal_header_);
+    check_identities(journal.found().records);
+    state_.runs = plan_.runs().size();
+    state_.done = resumed_;
+    const std::size_t unfinished = run_groups(groups, journal);
+    SweepReport report;
+    report.resumed = resumed_;
+    report.unfinished = unfinished;
+    report.journal = journal_path_;
+    report.runs = collect();
+    if (unfinished > 0) return report;
+    write(report.runs);
+    journal.remove();
+    return report;
+  }
+
+ private:
+  void warn(const std::string& text) const {
+    if (options_.on_warning) options_.on_warning(text);
+  }
+
+  /// Reads what the archive and the journal hold, and refuses where that would lose or mix something.
+  void take_up_earlier_runs() {
+    journal_header_ = plan_.options_text();
+    const bool archive_there = std::filesystem::exists(options_.out);
+    const std::optional<JournalContents> journal = read_journal(journal_path_);
+    if (!options_.resume) {
+      if (journal) {
+        throw Error(ErrorKind::usage,
+                    fmt::format("an unfinished sweep is here, with {} finished runs; --resume goes on with it, or "
+                                "delete the file to begin anew",
+                                journal->records.size()),
+                    {.file = journal_path_});
+      }
+      if (archive_there && !options_.overwrite) {
+        throw Error(ErrorKind::usage,
+                    "the archive is there already; --resume adds what it lacks, --overwrite replaces it",
+                    {.file = options_.out});
+      }
+      return;
+    }
+    if (archive_there) {
+      ResultArchive archive = read_archive(options_.out);
+      refuse_conflicts(archive.attributes["options"], options_.out);
+      check_identities(archive.runs);
+    }
+    if (journal) {
+      refuse_conflicts(journal->header_text, journal_path_);
+      journal_header_ = journal->header_text;
+    }
+  }
+
+  void refuse_conflicts(const std::string& before, const std::string& file) const {
+    const std::vector<std::string> found = conflicts(before, plan_.options_text());
+    if (found.empty()) return;
+    throw Error(ErrorKind::usage,
+                fmt::format("these runs were made under other options ({}{}), so going on would mix two experiments; "
+                            "undo the change, or write to another --out",
+                            fmt::join(found.begin(), found.begin() + std::min<std::ptrdiff_t>(3, std::ssize(found)), "; "),
+                            found.size() > 3 ? fmt::format("; and {} more", found.size() - 3) : ""),
+                {.file = file});
+  }
+
+  /// Keeps earlier runs that succeeded; those that failed are tried again.
+  void check_identities(const std::vector<RunRecord>& records) {
+    for (const RunRecord& record : records) {
+      if (record.ok) earlier_[record.identity] = record;
+    }
+    resumed_ = 0;
+    for (const PlannedRun& run : plan_.runs()) resumed_ += earlier_.count(run.record.identity);
+  }
+
+  std::vector<Group> group_pending() {
+    std::map<std::pair<std::size_t, std::int64_t>, Group> shared;
+    std::vector<Group> groups;
+    // The journal may know more than the archive; what it has is looked at before anything runs.
+    if (const auto journal = read_journal(journal_path_)) check_identities(journal->records);
+    for (std::size_t i = 0; i < plan_.runs().size(); ++i) {
+      const PlannedRun& run = plan_.runs()[i];
+      const SweepPart& part = plan_.parts()[run.part];
+      if (earlier_.count(run.record.identity) > 0) continue;
+      if (part.setting == nullptr) {
+        RunRecord failed = run.record;
+        failed.ok = false;
+        failed.message = part.failure;
+        finished_[failed.identity] = std::move(failed);
+        continue;
+      }
+      if (part.method.method->deploys) {
+        groups.push_back({run.part, run.record.seed, {i}});
+      } else {
+        Group& group = shared[{run.part, run.record.seed}];
+        group.part = run.part;
+        group.seed = run.record.seed;
+        group.runs.push_back(i);
+      }
+    }
+    for (auto& [key, group] : shared) groups.push_back(std::move(group));
+    // Runs of one world side by side, so that it is made once: the scheduler keeps the order of equals.
+    std::stable_sort(groups.begin(), groups.end(), [this](const Group& a, const Group& b) {
+      const auto key = [this](const Group& g) { return std::pair(plan_.parts()[g.part].environment, g.seed); };
+      return key(a) < key(b);
+    });
+    for (Group& group : groups) estimate(group);
+    return groups;
+  }
+
+  void estimate(Group& group) const {
+    const SweepPart& part = plan_.parts()[group.part];
+    const RunOptions& options = part.options;
+    const Setting& setting = *part.setting;
+    const std::int64_t all = setting.rows_before(options.rollouts, options);
+    const std::int64_t last = all - setting.rows_before(options.rollouts - 1, options);
+    const bool learns = part.method.method->learns;
+    const bool pools = !part.method.method->deploys || options.past != PastRollouts::last;
+    const std::size_t copies = part.method.method->deploys && options.past == PastRollouts::balance ? 2 : 1;
+    const std::size_t bytes = learns ? static_cast<std::size_t>(pools ? all : last) * setting.row_bytes(options) : 0;
+    // Half the budget for one run's rows leaves room for others beside it.
+    const bool held = options_.memory == 0 || copies * bytes <= options_.memory / 2;
+    group.rows_memory = held ? std::max(copies * bytes, kStreamingBytes) : kStreamingBytes;
+    group.memory = setting.world_bytes(options) + (held ? copies * bytes : kStreamingBytes);
+    group.cost = static_cast<double>(learns ? (pools ? 2 * all : all) : 1) *
+                 static_cast<double>(setting.row_bytes(options)) * static_cast<double>(group.runs.size());
+  }
+
+  std::size_t run_groups(const std::vector<Group>& groups, RunJournal& journal) {
+    double total = 0;
+    for (const Group& group : groups) total += group.cost;
+    std::vector<Job> jobs;
+    for (const Group& group : groups) {
+      const RunRecord& first = plan_.runs()[group.runs.front()].record;
+      jobs.push_back({run_key(first), group.cost, group.memory, [this, &group, &journal, total](const StopToken& stop) {
+                        run_group(group, journal, total, stop);
+                      }});
+    }
+    SchedulerOptions scheduler;
+    scheduler.threads = options_.threads;
+    scheduler.memory = options_.memory;
+    scheduler.stop = options_.stop;
+    scheduler.shuffle_seed = options_.shuffle_seed;
+    std::map<std::string, const Group*> by_name;
+    for (std::size_t i = 0; i < groups.size(); ++i) by_name[jobs[i].name] = &groups[i];
+    scheduler.on_refused = [&](const Job& job, const Error& error) { fail(*by_name[job.name], error.what()); };
+    run_jobs(std::move(jobs), scheduler);
+    std::size_t unfinished = 0;
+    for (const PlannedRun& run : plan_.runs()) {
+      unfinished += earlier_.count(run.record.identity) + finished_.count(run.record.identity) == 0;
+    }
+    return unfinished;
+  }
+
+  void run_group(const Group& group, RunJournal& journal, double total, const StopToken& stop) {
+    const SweepPart& part = plan_.parts()[group.part];
+    const auto begin = std::chrono::steady_clock::now();
+    std::vector<RunRecord> results;
+    try {
+      results = roll_out_group(group, total, stop);
+    } catch (const StopRequested&) {
+      throw;
+    } catch (const std::bad_alloc&) {
+      return fail(group, "out of memory");
+    } catch (const std::exception& error) {
+      return fail(group, error.what());
+    }
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    for (std::size_t r = 0; r < results.size(); ++r) {
+      const RunRecord& planned = plan_.runs()[group.runs[r]].record;
+      RunRecord& record = results[r];
+      record.environment = planned.environment;
+      record.method = planned.method;
+      record.hyperparameter = planned.hyperparameter;
+      record.lambda_rule = planned.lambda_rule;
+      record.seed = planned.seed;
+      record.identity = planned.identity;
+      if (!part.method.method->has_lambda) record.numbers.erase("l2");
+      record.seconds = seconds / static_cast<double>(results.size());
+      journal.append(record);
+      finish(std::move(record));
+    }
+  }
+
+  std::vector<RunRecord> roll_out_group(const Group& group, double total, const StopToken& stop) {
+    const SweepPart& part = plan_.parts()[group.part];
+    std::vector<HyperParameters> parameters;
+    for (const std::size_t run : group.runs) parameters.push_back(plan_.runs()[run].parameters);
+    const auto world = worlds_.get(*part.setting, static_cast<std::uint64_t>(group.seed), part.options);
+    PassOptions pass;
+    pass.threads = options_.threads;
+    pass.memory = group.rows_memory;
+    const LearnerSetup setup{
+        *world, part.options, parameters, static_cast<std::uint64_t>(group.seed), pass, stop};
+    const auto all = static_cast<double>(part.setting->rows_before(part.options.rollouts, part.options));
+    double before = 0;
+    return roll_out(*part.method.method, setup, [&](int done, double rows_read) {
+      const double now = static_cast<double>(part.setting->rows_before(done, part.options)) / all;
+      const std::lock_guard lock(mutex_);
+      state_.rows_read += rows_read;
+      state_.share += (now - before) * group.cost / total;
+      before = now;
+      report(nullptr);
+    });
+  }
+
+  void finish(RunRecord record) {
+    const std::lock_guard lock(mutex_);
+    ++state_.done;
+    const RunRecord& kept = finished_[record.identity] = std::move(record);
+    report(&kept);
+  }
+
+  void fail(const Group& group, const std::string& message) {
+    const std::lock_guard lock(mutex_);
+    for (const std::size_t run : group.runs) {
+      RunRecord record = plan_.runs()[run].record;
+      record.ok = false;
+      record.message = message;
+      ++state_.done;
+      ++state_.failed;
+      const RunRecord& kept = finished_[record.identity] = std::move(record);
+      report(&kept);
+    }
+  }
+
+  void report(const RunRecord* last) {
+    if (!options_.on_progress) return;
+    state_.last = last;
+    options_.on_progress(state_);
+  }
+
+  /// All runs in the plan's order; behind them what earlier sittings finished and this file no longer asks for.
+  std::vector<RunRecord> collect() {
+    std::vector<RunRecord> out;
+    std::set<std::string> asked;
+    for (const PlannedRun& run : plan_.runs()) {
+      asked.insert(run.record.identity);
+      if (const auto old = earlier_.find(run.record.identity); old != earlier_.end()) {
+        out.push_back(old->second);
+      } else if (const auto now = finished_.find(run.record.identity); now != finished_.end()) {
+        out.push_back(now->second);
+      }
+    }
+    for (const auto& [identity, record] : earlier_) {
+      if (asked.count(identity) == 0) out.push_back(record);
+    }
+    return out;
+  }
+
+  void write(const std::vector<RunRecord>& runs) const {
+    ResultArchive archive;
+    archive.runs = runs;
+    archive.attributes = {
+        {"sweep", file_.text()},
+        {"options", plan_.options_text()},
+        {"version", std::string(version())},
+        {"host", host_name()},
+        {"instruction_set", active_isa()},
+        {"libraries", version_text()},
+        {"time", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()))},
+        {"threads", fmt::format("{}", options_.threads)},
+    };
+    write_archive(options_.out, archive);
+  }
+
+  const SweepFile& file_;
+  const SweepOptions& options_;
+  SweepPlan plan_;
+  std::string journal_path_;
+  std::string journal_header_;
+  WorldCache worlds_;
+  std::map<std::string, RunRecord> earlier_;   // by identity
+  std::map<std::string, RunRecord> finished_;  // in this sitting
+  std::size_t resumed_ = 0;
+  std::mutex mutex_;
+  SweepState state_;
+};
+
+}  // namespace
+
+SweepReport run_sweep(const SweepFile& file, const SweepOptions& options) {
+  return Sitting(file, options).run();
+}
+
+}  // namespace scrm
