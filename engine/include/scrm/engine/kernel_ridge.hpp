@@ -1,0 +1,94 @@
+/// KernelRidge: kernel ridge regression that grows batch by batch and answers means and widths of many states at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scrm/engine/kernel_state.hpp"
+
+namespace scrm {
+
+enum class RidgeSolver {
+  automatic,
+  primal,    ///< exact in feature space: time n D², memory D², where the kernel has a feature map of length D
+  dual,      ///< exact on rows: time n³/3, memory n²/2; the factor is extended by each batch
+  nystroem,  ///< any kernel on `points` inducing states: time n points², memory points² and the rows
+};
+
+/// A word, such as "primal".
+const char* to_string(RidgeSolver solver) noexcept;
+
+struct KernelRidgeOptions {
+  StateKernel kernel;
+  double lambda = 1;  ///< ≥ 0; 0 is the least-squares solution of least norm
+  RidgeSolver solver = RidgeSolver::automatic;
+  std::int64_t expected_rows = 10'000;        ///< of all batches together, for the choice of a solver
+  std::size_t memory = std::size_t{4} << 30;  ///< bytes that must not be exceeded
+  // Nyström: every batch offers its rows (at most max(2048, 4 · points) of it, in even steps) as inducing states. The
+  // one with the largest residual k(s, s) − |φ(s)|² is taken, again and again, until there are `points` of them or the
+  // residuals of the rows offered sum to at most point_tolerance of their k(s, s). Points are never dropped.
+  std::int64_t points = 1000;
+  double point_tolerance = 1e-9;
+};
+
+/// With S the states added so far, K their kernel matrix and k(s) their kernel values with s:
+///   mean(s)   = k(s)ᵀ (K + λI)⁻¹ y
+///   width²(s) = (k(s, s) − k(s)ᵀ (K + λI)⁻¹ k(s)) / λ
+/// For λ = 0 the mean is the minimum-norm interpolation or least-squares fit, and width is 0: nothing that plays by the
+/// mean alone asks for it. Without rows the mean is 0. The Nyström solver reads k as φ(s)·φ(s') plus, for s = s' alone,
+/// what φ leaves of k(s, s). Results are the same bits at any number of threads. Queries may run concurrently.
+///
+/// Dual and Nyström work with kernel values as they are: where k(s, s)/λ exceeds 1e15 (an action that counts to
+/// millions under a polynomial kernel) what is left of the context is rounding. The primal solver does not have this
+/// limit.
+class KernelRidge {
+ public:
+  /// Throws Error (usage) for λ < 0 and kernels that cannot be, Error (memory) where no solver fits.
+  explicit KernelRidge(const KernelRidgeOptions& options);
+  ~KernelRidge();
+  KernelRidge(KernelRidge&&) noexcept;
+  KernelRidge& operator=(KernelRidge&&) noexcept;
+
+  /// Adds a batch: rows of kernel.width() numbers, and an answer each. Throws Error for numbers that are not finite
+  /// (with the row, counted within the batch), for more rows than memory allows, and where λ is too small for the
+  /// matrix to be solved; after the last two the object is of no further use.
+  void add(std::span<const double> states, std::span<const double> y);
+
+  /// One number a state.
+  void mean(std::span<const double> states, std::span<double> out) const;
+  void width(std::span<const double> states, std::span<double> out) const;
+  /// Both at the price of the width.
+  void mean_and_width(std::span<const double> states, std::span<double> means, std::span<double> widths) const;
+
+  /// Linear and polynomial kernels: along the state's last number t, mean(x, t) = Σ_q t^q means[i (p + 1) + q] and
+  /// width²(x, t) = Σ_q t^q squares[i (2p + 1) + q] for context i of kernel.width() − 1 numbers, p = kernel.power().
+  /// `squares` may be empty. Scanning actions then costs no solve.
+  void action_polynomials(std::span<const double> contexts, std::int64_t count, std::span<double> means,
+                          std::span<double> squares) const;
+
+  /// Bits kernel: mean(x, a) = c₀(x) + Σ_k a_k c_k(x), out[i (1 + actions) + k] = c_k(x_i): the best bits are those
+  /// with c_k > 0 (or < 0 for losses), label by label.
+  void bit_coefficients(std::span<const double> contexts, std::int64_t count, std::span<double> out) const;
+
+  RidgeSolver solver() const noexcept;
+  std::int64_t rows() const noexcept;
+  /// D, rows or inducing points so far.
+  std::int64_t dimension() const noexcept;
+  /// Nyström: trace(K − ΦΦᵀ)/trace(K) over all rows; 0 for the exact solvers.
+  double trace_error() const noexcept;
+  /// Held now, and held at most while adding up to `rows` rows with the solver named (automatic: the one chosen).
+  std::size_t bytes() const noexcept;
+  static std::size_t bytes_needed(const KernelRidgeOptions& options, std::int64_t rows);
+  /// What automatic comes to: primal where D ≤ max(expected_rows, 512) and it fits, else dual up to 20,000 rows where
+  /// it fits, else Nyström.
+  static RidgeSolver choose(const KernelRidgeOptions& options);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace scrm

@@ -1,0 +1,175 @@
+#include "kernel_moments.hpp"
+
+#include <cblas.h>
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+
+#include "dense_algebra.hpp"
+#include "scrm/io/error.hpp"
+
+namespace scrm {
+namespace {
+
+// Up to this width every group of rows sums up a matrix of its own; wider ones share one, tile by tile.
+constexpr std::int64_t kGroupWidth = 384;
+constexpr std::int64_t kGroupRows = 8192;
+constexpr std::int64_t kGroupsAtOnce = 32;
+constexpr std::int64_t kBlockRows = 256;
+constexpr std::int64_t kTile = 256;
+constexpr std::int64_t kChunkDoubles = std::int64_t{1} << 22;
+constexpr double kEmptyDirection = 1e-13;
+
+std::int64_t chunk_rows(std::int64_t dimension) {
+  return std::clamp<std::int64_t>(kChunkDoubles / std::max<std::int64_t>(dimension, 1), 64, kGroupRows);
+}
+
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+struct GroupSums {
+  std::vector<double> gram, moment;
+};
+
+}  // namespace
+
+FeatureMoments::FeatureMoments(std::int64_t dimension)
+    : dimension_(dimension), gram_(at(dimension * dimension)), moment_(at(dimension)), weights_(at(dimension)) {}
+
+void FeatureMoments::add(std::span<const double> y, const Fill& fill) {
+  if (dimension_ <= kGroupWidth) {
+    add_by_groups(y, fill);
+  } else {
+    add_by_tiles(y, fill);
+  }
+}
+
+void FeatureMoments::add_by_groups(std::span<const double> y, const Fill& fill) {
+  const auto rows = static_cast<std::int64_t>(y.size());
+  const std::int64_t groups = (rows + kGroupRows - 1) / kGroupRows;
+  const int d = static_cast<int>(dimension_);
+  std::vector<GroupSums> sums(at(std::min(groups, kGroupsAtOnce)));
+  for (std::int64_t wave = 0; wave < groups; wave += kGroupsAtOnce) {
+    const std::int64_t count = std::min(kGroupsAtOnce, groups - wave);
+    tbb::parallel_for(std::int64_t{0}, count, [&](std::int64_t g) {
+      GroupSums& sum = sums[at(g)];
+      sum.gram.assign(gram_.size(), 0.0);
+      sum.moment.assign(moment_.size(), 0.0);
+      std::vector<double> block(at(dimension_ * kBlockRows));
+      const std::int64_t begin = (wave + g) * kGroupRows, end = std::min(rows, begin + kGroupRows);
+      for (std::int64_t first = begin; first < end; first += kBlockRows) {
+        const int n = static_cast<int>(std::min(kBlockRows, end - first));
+        fill(first, n, block.data());
+        cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, d, n, 1.0, block.data(), d, 1.0, sum.gram.data(), d);
+        cblas_dgemv(CblasColMajor, CblasNoTrans, d, n, 1.0, block.data(), d, y.data() + first, 1, 1.0,
+                    sum.moment.data(), 1);
+      }
+    });
+    for (std::int64_t g = 0; g < count; ++g) {
+      const GroupSums& sum = sums[at(g)];
+      std::transform(gram_.begin(), gram_.end(), sum.gram.begin(), gram_.begin(), std::plus<>());
+      std::transform(moment_.begin(), moment_.end(), sum.moment.begin(), moment_.begin(), std::plus<>());
+    }
+  }
+}
+
+void FeatureMoments::add_by_tiles(std::span<const double> y, const Fill& fill) {
+  const auto rows = static_cast<std::int64_t>(y.size());
+  const std::int64_t chunk = chunk_rows(dimension_), tiles = (dimension_ + kTile - 1) / kTile;
+  const int d = static_cast<int>(dimension_);
+  std::vector<double> block(at(dimension_ * std::min(chunk, rows)));
+  for (std::int64_t first = 0; first < rows; first += chunk) {
+    const int n = static_cast<int>(std::min(chunk, rows - first));
+    constexpr int kSlice = 64;
+    tbb::parallel_for(0, (n + kSlice - 1) / kSlice, [&](int slice) {
+      const int begin = slice * kSlice;
+      fill(first + begin, std::min(kSlice, n - begin), block.data() + begin * dimension_);
+    });
+    // Task t is tile (i, j), j ≤ i, of the lower triangle.
+    tbb::parallel_for(std::int64_t{0}, tiles * tiles, [&](std::int64_t t) {
+      const std::int64_t i = t / tiles * kTile, j = t % tiles * kTile;
+      if (j > i) return;
+      const int height = static_cast<int>(std::min(kTile, dimension_ - i));
+      const int width = static_cast<int>(std::min(kTile, dimension_ - j));
+      cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, height, width, n, 1.0, block.data() + i, d, block.data() + j,
+                  d, 1.0, gram_.data() + i + j * dimension_, d);
+      if (j > 0) return;
+      cblas_dgemv(CblasColMajor, CblasNoTrans, height, n, 1.0, block.data() + i, d, y.data() + first, 1, 1.0,
+                  moment_.data() + i, 1);
+    });
+  }
+}
+
+void FeatureMoments::solve(double lambda) {
+  if (dimension_ == 0) return;
+  if (lambda == 0) return solve_shortest();
+  const int d = static_cast<int>(dimension_);
+  factor_ = gram_;
+  for (std::int64_t j = 0; j < dimension_; ++j) factor_[at(j * dimension_ + j)] += lambda;
+  if (!cholesky(factor_.data(), dimension_, dimension_)) {
+    throw Error(ErrorKind::data, fmt::format("the features of the states are dependent to working precision and lambda "
+                                             "= {} does not part them: raise lambda or scale the states",
+                                             lambda));
+  }
+  weights_ = moment_;
+  cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, d, factor_.data(), d, weights_.data(), 1);
+  cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, d, factor_.data(), d, weights_.data(), 1);
+}
+
+void FeatureMoments::solve_shortest() {
+  using Eigen::Index;
+  // Unit lengths first: beside an action that counts to millions, a context between 0 and 1 would pass for rounding.
+  Eigen::VectorXd scale(dimension_);
+  for (Index j = 0; j < dimension_; ++j) {
+    const double square = gram_[at(j * dimension_ + j)];
+    scale[j] = square > 0 ? 1 / std::sqrt(square) : 1.0;
+  }
+  Eigen::MatrixXd vectors = Eigen::Map<const Eigen::MatrixXd>(gram_.data(), dimension_, dimension_);
+  vectors = scale.asDiagonal() * vectors * scale.asDiagonal();
+  Eigen::VectorXd values(dimension_);
+  symmetric_eigen(vectors.data(), dimension_, std::span(values.data(), at(dimension_)));
+  Index empty = 0;
+  while (empty < dimension_ && values[empty] <= kEmptyDirection * static_cast<double>(dimension_)) ++empty;
+  const auto full = vectors.rightCols(dimension_ - empty);
+  const Eigen::VectorXd moment = scale.cwiseProduct(Eigen::Map<const Eigen::VectorXd>(moment_.data(), dimension_));
+  const Eigen::VectorXd along = (full.transpose() * moment).cwiseQuotient(values.tail(dimension_ - empty));
+  Eigen::VectorXd solution = scale.cwiseProduct(full * along);
+  if (empty > 0) {
+    // Any solution plus any empty direction is a solution: take out what lies along them, in the features' own units.
+    Eigen::MatrixXd free = scale.asDiagonal() * vectors.leftCols(empty);
+    free.colwise().normalize();
+    const Eigen::HouseholderQR<Eigen::MatrixXd> qr(free);
+    Eigen::VectorXd turned = solution;
+    turned.applyOnTheLeft(qr.householderQ().transpose());
+    turned.head(empty).setZero();
+    turned.applyOnTheLeft(qr.householderQ());
+    solution = turned;
+  }
+  std::copy_n(solution.data(), dimension_, weights_.begin());
+  factor_.clear();
+}
+
+void FeatureMoments::whiten(double* block, int columns) const {
+  const int d = static_cast<int>(dimension_);
+  if (d == 0 || columns == 0) return;
+  cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, d, columns, 1.0, factor_.data(), d,
+              block, d);
+}
+
+std::size_t FeatureMoments::bytes() const noexcept {
+  return (gram_.capacity() + factor_.capacity() + moment_.capacity() + weights_.capacity()) * sizeof(double);
+}
+
+std::size_t FeatureMoments::bytes_needed(std::int64_t dimension) noexcept {
+  const auto d = static_cast<double>(dimension);
+  const double working = dimension <= kGroupWidth ? static_cast<double>(kGroupsAtOnce) * d * d
+                                                  : static_cast<double>(chunk_rows(dimension)) * d;
+  const double total = (2 * d * d + 2 * d + working) * sizeof(double);
+  return total < 9e18 ? static_cast<std::size_t>(total) : SIZE_MAX;
+}
+
+}  // namespace scrm

@@ -1,0 +1,43 @@
+/// FeatureMoments: ΦᵀΦ and Φᵀy of features that come in blocks, and the ridge solution they give.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace scrm {
+
+class FeatureMoments {
+ public:
+  /// Writes the features of rows [first, first + count), one column of `dimension` numbers a row. Called concurrently.
+  using Fill = std::function<void(std::int64_t first, int count, double* out)>;
+
+  explicit FeatureMoments(std::int64_t dimension);
+
+  /// Adds rows. The bits of the sums depend on the rows and on how they were dealt to calls, never on threads: rows go
+  /// in fixed groups, and groups add up in order.
+  void add(std::span<const double> y, const Fill& fill);
+
+  /// Weights (ΦᵀΦ + λI)⁻¹Φᵀy. For λ = 0, the shortest of the least-squares solutions: directions whose eigenvalue in
+  /// the Gram matrix of features scaled to unit length is below 1e-13 times the dimension count as empty.
+  void solve(double lambda);
+
+  const std::vector<double>& weights() const noexcept { return weights_; }
+  /// Columns v become L⁻¹v, ΦᵀΦ + λI = LLᵀ. Not after solve(0).
+  void whiten(double* block, int columns) const;
+
+  std::size_t bytes() const noexcept;
+  static std::size_t bytes_needed(std::int64_t dimension) noexcept;
+
+ private:
+  void add_by_groups(std::span<const double> y, const Fill& fill);
+  void add_by_tiles(std::span<const double> y, const Fill& fill);
+  void solve_shortest();
+
+  std::int64_t dimension_;
+  std::vector<double> gram_;  // lower triangle, column-major
+  std::vector<double> moment_, weights_, factor_;
+};
+
+}  // namespace scrm

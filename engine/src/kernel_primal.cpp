@@ -1,0 +1,52 @@
+#include "kernel_moments.hpp"
+#include "kernel_system.hpp"
+
+namespace scrm {
+namespace {
+
+/// The basis is the feature map itself, so rows leave nothing behind but their moments.
+class PrimalSystem : public RidgeSystem {
+ public:
+  explicit PrimalSystem(const KernelRidgeOptions& options)
+      : kernel_(options.kernel), lambda_(options.lambda), features_(options.kernel), moments_(features_.dimension()) {
+    moments_.solve(lambda_);
+  }
+
+  void add(std::span<const double> states, std::span<const double> y) override {
+    moments_.add(y, [&](std::int64_t first, int count, double* out) {
+      features_.fill(states.data() + first * kernel_.width(), count, out);
+    });
+    moments_.solve(lambda_);
+  }
+
+  std::int64_t dimension() const override { return features_.dimension(); }
+  const std::vector<double>& weights() const override { return moments_.weights(); }
+  void basis(const double* states, int n, double* out) const override { features_.fill(states, n, out); }
+  void power_basis(const double* contexts, int n, double* out) const override {
+    features_.fill_powers(contexts, n, out);
+  }
+
+  // k − kᵀ(K + λI)⁻¹k = λ φᵀ(ΦᵀΦ + λI)⁻¹φ: there is nothing to subtract from.
+  bool has_prior() const override { return false; }
+  void forms(double* columns, int count, int group, double* out) const override {
+    moments_.whiten(columns, count);
+    add_products(columns, dimension(), count, group, 1.0, out);
+  }
+
+  std::vector<double> bit_weights() const override { return moments_.weights(); }
+  std::size_t bytes() const override { return moments_.bytes() + features_.bytes(); }
+
+ private:
+  StateKernel kernel_;
+  double lambda_;
+  StateFeatures features_;
+  FeatureMoments moments_;
+};
+
+}  // namespace
+
+std::unique_ptr<RidgeSystem> make_primal(const KernelRidgeOptions& options) {
+  return std::make_unique<PrimalSystem>(options);
+}
+
+}  // namespace scrm

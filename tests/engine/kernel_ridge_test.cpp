@@ -1,0 +1,260 @@
+// labels: fast threads
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "scrm/engine/kernel_ridge.hpp"
+
+#include <doctest/doctest.h>
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+
+#include <cmath>
+#include <vector>
+
+#include "scrm/engine/libraries.hpp"
+#include "scrm/io/error.hpp"
+#include "support/kernel_reference.hpp"
+
+using namespace scrm;
+using namespace scrm::testing;
+
+namespace {
+
+std::vector<StateKernel> kernels() {
+  return {{.kind = KernelKind::linear, .features = 4},
+          {.kind = KernelKind::polynomial, .features = 3, .degree = 2},
+          {.kind = KernelKind::polynomial, .features = 2, .degree = 3},
+          {.kind = KernelKind::polynomial, .features = 0, .degree = 2},
+          {.kind = KernelKind::bits, .features = 3, .actions = 4},
+          {.kind = KernelKind::gaussian, .features = 2, .length = 0.7}};
+}
+
+std::vector<RidgeSolver> exact_solvers(const StateKernel& kernel) {
+  if (kernel.kind == KernelKind::gaussian) return {RidgeSolver::dual};
+  return {RidgeSolver::primal, RidgeSolver::dual};
+}
+
+KernelRidgeOptions with(const StateKernel& kernel, double lambda, RidgeSolver solver) {
+  limit_openblas_to_one_thread();
+  KernelRidgeOptions options;
+  options.kernel = kernel;
+  options.lambda = lambda;
+  options.solver = solver;
+  return options;
+}
+
+KernelRidge fitted(const KernelRidgeOptions& options, const RidgeRows& rows, const std::vector<std::int64_t>& batches) {
+  KernelRidge ridge(options);
+  std::size_t first = 0;
+  const auto width = static_cast<std::size_t>(options.kernel.width());
+  for (const std::int64_t batch : batches) {
+    const auto n = static_cast<std::size_t>(batch);
+    ridge.add(std::span(rows.states).subspan(first * width, n * width), std::span(rows.y).subspan(first, n));
+    first += n;
+  }
+  return ridge;
+}
+
+}  // namespace
+
+TEST_CASE("kernel ridge: mean and width are the textbook's, by every exact solver") {
+  for (const StateKernel& kernel : kernels()) {
+    for (const double lambda : {1.0, 10.0, 100.0}) {
+      for (const std::int64_t n : {1, 7, 160}) {
+        const RidgeRows rows = ridge_rows(kernel, n, 11), queries = ridge_rows(kernel, 40, 12);
+        const RidgeAnswers truth = textbook(kernel, lambda, rows, queries.states);
+        for (const RidgeSolver solver : exact_solvers(kernel)) {
+          CAPTURE(to_string(solver));
+          const KernelRidge ridge = fitted(with(kernel, lambda, solver), rows, {n});
+          const RidgeAnswers found = answers(ridge, queries.states, kernel.width());
+          CHECK(difference(found.mean, truth.mean) < 1e-9);
+          CHECK(difference(found.width, truth.width) < 1e-9);
+          CHECK(ridge.rows() == n);
+          CHECK(ridge.trace_error() == 0);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("kernel ridge: without lambda the mean is that of the shortest solution") {
+  for (const StateKernel& kernel : kernels()) {
+    for (const std::int64_t n : {1, 5, 90}) {
+      // Gaussian matrices lose their digits where states crowd; a few of them far apart do not.
+      if (kernel.kind == KernelKind::gaussian && n > 5) continue;
+      const RidgeRows rows = ridge_rows(kernel, n, 21), queries = ridge_rows(kernel, 30, 22);
+      const RidgeAnswers truth = textbook(kernel, 0, rows, queries.states);
+      for (const RidgeSolver solver : exact_solvers(kernel)) {
+        CAPTURE(to_string(solver));
+        CAPTURE(n);
+        const KernelRidge ridge = fitted(with(kernel, 0, solver), rows, {n});
+        const RidgeAnswers found = answers(ridge, queries.states, kernel.width());
+        CHECK(difference(found.mean, truth.mean) < 1e-8);
+        CHECK(found.width == std::vector<double>(30, 0.0));
+      }
+    }
+  }
+}
+
+TEST_CASE("kernel ridge: without lambda a context counts even beside an action of millions") {
+  const StateKernel kernel{.kind = KernelKind::linear, .features = 3};
+  RidgeRows rows = ridge_rows(kernel, 400, 5);
+  for (std::size_t i = 0; i < 400; ++i) {
+    double* s = rows.states.data() + 4 * i;
+    s[3] = 1e6 * (s[3] + 2);
+    rows.y[i] = 2 + s[0] - 3 * s[1] + 0.5 * s[2] + 1e-6 * s[3];
+  }
+  const KernelRidge ridge = fitted(with(kernel, 0, RidgeSolver::primal), rows, {400});
+  std::vector<double> mean(400);
+  ridge.mean(rows.states, mean);
+  CHECK(difference(mean, rows.y) < 1e-9);
+}
+
+TEST_CASE("kernel ridge: features that never vary, or repeat, take nothing from the answer") {
+  const StateKernel kernel{.kind = KernelKind::linear, .features = 4};
+  RidgeRows rows = ridge_rows(kernel, 60, 9);
+  for (std::size_t i = 0; i < 60; ++i) {
+    double* s = rows.states.data() + 5 * i;
+    s[1] = 0;
+    s[2] = s[0];
+  }
+  const RidgeAnswers truth = textbook(kernel, 0, rows, rows.states);
+  for (const RidgeSolver solver : {RidgeSolver::primal, RidgeSolver::dual}) {
+    const KernelRidge ridge = fitted(with(kernel, 0, solver), rows, {60});
+    CHECK(difference(answers(ridge, rows.states, 5).mean, truth.mean) < 1e-9);
+  }
+}
+
+TEST_CASE("kernel ridge: batch by batch is as good as at once") {
+  for (const StateKernel& kernel : kernels()) {
+    const RidgeRows rows = ridge_rows(kernel, 1300, 31), queries = ridge_rows(kernel, 50, 32);
+    for (const RidgeSolver solver : exact_solvers(kernel)) {
+      const KernelRidgeOptions options = with(kernel, 2.0, solver);
+      const RidgeAnswers once = answers(fitted(options, rows, {1300}), queries.states, kernel.width());
+      const RidgeAnswers parts =
+          answers(fitted(options, rows, {1, 0, 99, 1, 511, 688}), queries.states, kernel.width());
+      CHECK(difference(once.mean, parts.mean) < 1e-10);
+      CHECK(difference(once.width, parts.width) < 1e-10);
+    }
+  }
+}
+
+TEST_CASE("kernel ridge: primal and dual agree on many rows") {
+  for (const StateKernel& kernel : kernels()) {
+    if (kernel.kind == KernelKind::gaussian) continue;
+    const RidgeRows rows = ridge_rows(kernel, 1100, 41), queries = ridge_rows(kernel, 700, 42);
+    const RidgeAnswers primal = answers(fitted(with(kernel, 5, RidgeSolver::primal), rows, {1100}), queries.states,
+                                        kernel.width()),
+                       dual = answers(fitted(with(kernel, 5, RidgeSolver::dual), rows, {300, 800}), queries.states,
+                                      kernel.width());
+    CHECK(difference(primal.mean, dual.mean) < 1e-9);
+    CHECK(difference(primal.width, dual.width) < 1e-8);
+  }
+}
+
+TEST_CASE("kernel ridge: wide feature maps, summed up tile by tile, agree with the dual") {
+  const StateKernel kernel{.kind = KernelKind::polynomial, .features = 33, .degree = 2};
+  REQUIRE(feature_dimension(kernel) == 630);
+  const RidgeRows rows = ridge_rows(kernel, 300, 51), queries = ridge_rows(kernel, 33, 52);
+  const RidgeAnswers primal =
+      answers(fitted(with(kernel, 10, RidgeSolver::primal), rows, {100, 200}), queries.states, kernel.width());
+  const RidgeAnswers dual =
+      answers(fitted(with(kernel, 10, RidgeSolver::dual), rows, {300}), queries.states, kernel.width());
+  CHECK(difference(primal.mean, dual.mean) < 1e-9);
+  CHECK(difference(primal.width, dual.width) < 1e-9);
+}
+
+TEST_CASE("kernel ridge: before any row the mean is zero and the width the kernel's own") {
+  for (const StateKernel& kernel : kernels()) {
+    const RidgeRows queries = ridge_rows(kernel, 5, 3);
+    for (const RidgeSolver solver : {RidgeSolver::primal, RidgeSolver::dual, RidgeSolver::nystroem}) {
+      if (solver == RidgeSolver::primal && kernel.kind == KernelKind::gaussian) continue;
+      for (const double lambda : {0.0, 4.0}) {
+        const KernelRidge ridge = fitted(with(kernel, lambda, solver), {}, {0});
+        const RidgeAnswers found = answers(ridge, queries.states, kernel.width());
+        for (std::size_t i = 0; i < 5; ++i) {
+          const double* s = queries.states.data() + static_cast<std::int64_t>(i) * kernel.width();
+          const auto own = static_cast<double>(std::sqrt(kernel_value(kernel, s, s)));
+          CHECK(found.mean[i] == 0);
+          CHECK(found.width[i] == doctest::Approx(lambda > 0 ? own / 2 : 0.0).epsilon(1e-12));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("action polynomials: give mean and squared width at any action, by every solver") {
+  for (const StateKernel& kernel : kernels()) {
+    const int p = kernel.power();
+    if (p == 0) continue;
+    const std::int64_t w = kernel.width(), last = w - 1, count = 300;
+    const RidgeRows rows = ridge_rows(kernel, 120, 61), queries = ridge_rows(kernel, count, 62);
+    std::vector<double> contexts;
+    for (std::int64_t i = 0; i < count; ++i)
+      contexts.insert(contexts.end(), queries.states.begin() + i * w, queries.states.begin() + i * w + last);
+    for (const RidgeSolver solver : {RidgeSolver::primal, RidgeSolver::dual, RidgeSolver::nystroem}) {
+      for (const double lambda : {0.0, 3.0}) {
+        const KernelRidge ridge = fitted(with(kernel, lambda, solver), rows, {20, 100});
+        const RidgeAnswers truth = answers(ridge, queries.states, w);
+        std::vector<double> means(static_cast<std::size_t>(count * (p + 1))),
+            squares(static_cast<std::size_t>(count * (2 * p + 1))), mean, square, truth_square;
+        ridge.action_polynomials(contexts, count, means, squares);
+        for (std::int64_t i = 0; i < count; ++i) {
+          const double t = queries.states[static_cast<std::size_t>(i * w + last)];
+          double m = 0, s = 0;
+          for (int q = p; q >= 0; --q) m = m * t + means[static_cast<std::size_t>(i * (p + 1) + q)];
+          for (int q = 2 * p; q >= 0; --q) s = s * t + squares[static_cast<std::size_t>(i * (2 * p + 1) + q)];
+          mean.push_back(m);
+          square.push_back(s);
+          truth_square.push_back(std::pow(truth.width[static_cast<std::size_t>(i)], 2));
+        }
+        CAPTURE(to_string(solver));
+        CHECK(difference(mean, truth.mean) < 1e-9);
+        CHECK(difference(square, truth_square) < 1e-9);
+      }
+    }
+  }
+}
+
+TEST_CASE("bit coefficients: the mean is linear in the bits, by every solver") {
+  const StateKernel kernel{.kind = KernelKind::bits, .features = 3, .actions = 5};
+  const RidgeRows rows = ridge_rows(kernel, 150, 71), queries = ridge_rows(kernel, 290, 72);
+  std::vector<double> contexts;
+  for (std::ptrdiff_t i = 0; i < 290; ++i)
+    contexts.insert(contexts.end(), queries.states.begin() + 8 * i, queries.states.begin() + 8 * i + 3);
+  for (const RidgeSolver solver : {RidgeSolver::primal, RidgeSolver::dual, RidgeSolver::nystroem}) {
+    for (const double lambda : {0.0, 1.0}) {
+      const KernelRidge ridge = fitted(with(kernel, lambda, solver), rows, {50, 100});
+      std::vector<double> coefficients(290 * 6), mean;
+      ridge.bit_coefficients(contexts, 290, coefficients);
+      for (std::size_t i = 0; i < 290; ++i) {
+        mean.push_back(coefficients[6 * i]);
+        for (std::size_t k = 0; k < 5; ++k) mean.back() += queries.states[8 * i + 3 + k] * coefficients[6 * i + 1 + k];
+      }
+      CHECK(difference(mean, answers(ridge, queries.states, 8).mean) < 1e-9);
+    }
+  }
+}
+
+TEST_CASE("kernel ridge: the same bits on 1, 2 and 5 threads") {
+  const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, 5);
+  const auto run = [&](const StateKernel& kernel, RidgeSolver solver, int threads) {
+    const RidgeRows rows = ridge_rows(kernel, 1500, 81), queries = ridge_rows(kernel, 1200, 82);
+    RidgeAnswers found;
+    tbb::task_arena(threads).execute([&] {
+      KernelRidgeOptions options = with(kernel, 1, solver);
+      options.points = 200;
+      found = answers(fitted(options, rows, {100, 1400}), queries.states, kernel.width());
+    });
+    found.mean.insert(found.mean.end(), found.width.begin(), found.width.end());
+    return found.mean;
+  };
+  std::vector<StateKernel> tried = kernels();
+  tried.push_back({.kind = KernelKind::polynomial, .features = 30, .degree = 2});
+  for (const StateKernel& kernel : tried) {
+    for (const RidgeSolver solver : {RidgeSolver::primal, RidgeSolver::dual, RidgeSolver::nystroem}) {
+      if (solver == RidgeSolver::primal && kernel.kind == KernelKind::gaussian) continue;
+      const std::vector<double> one = run(kernel, solver, 1);
+      CHECK(run(kernel, solver, 2) == one);
+      CHECK(run(kernel, solver, 5) == one);
+    }
+  }
+}
