@@ -246,7 +246,7 @@ void add_import_command(CLI::App& program) {
       ->add_option("file", options->files,
                    "The text file; /dev/stdin reads from a pipe. Several of arff or libsvm make one data set")
       ->required()
-      ->type_name("FILE...");
+      ->type_name("FILE");
   command->add_option("--format", options->format, "csv: logs; arff, libsvm: labelled data")
       ->required()
       ->check(CLI::IsMember({"csv", "arff", "libsvm"}))

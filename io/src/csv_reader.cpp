@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "scrm/io/error.hpp"
+#include "text_file.hpp"
 
 namespace scrm {
 namespace {
@@ -43,13 +44,6 @@ inline char* find_end(char* at, char delimiter) noexcept {
   }
   while (*at != delimiter && *at != '\n') ++at;
   return at;
-}
-
-std::string_view trimmed(std::string_view text) noexcept {
-  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 }  // namespace

@@ -208,12 +208,12 @@ void LabelledReader::read_sparse() {
   const auto row_of = [&](std::int64_t entry) {
     return std::upper_bound(offsets.begin(), offsets.end(), entry) - offsets.begin() - 1;
   };
-  std::vector<std::int64_t> features_of(static_cast<std::size_t>(indices.rows()));
+  std::vector<std::int32_t> features_of(static_cast<std::size_t>(indices.rows()));
   visit(indices, [&](std::int64_t entry, std::int64_t, double value) {
     if (value < 0 || value >= static_cast<double>(data_.features))
       fail(indices.name(), fmt::format("feature {} is not among the {} there are", value, data_.features),
            row_of(entry));
-    features_of[static_cast<std::size_t>(entry)] = static_cast<std::int64_t>(value);
+    features_of[static_cast<std::size_t>(entry)] = static_cast<std::int32_t>(value);
   });
   std::vector<double> numbers(features_of.size());
   visit(values, [&](std::int64_t entry, std::int64_t, double value) {
@@ -221,6 +221,9 @@ void LabelledReader::read_sparse() {
     numbers[static_cast<std::size_t>(entry)] = value;
   });
 
+  data_.indptr.reserve(offsets.size());
+  data_.indices.reserve(numbers.size());
+  data_.values.reserve(numbers.size());
   data_.indptr.push_back(0);
   SparseRow entries;
   for (std::size_t row = 0; row + 1 < offsets.size(); ++row) {
