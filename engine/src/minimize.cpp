@@ -74,6 +74,10 @@ Param parameters(const MinimizeOptions& options) {
   param.epsilon = options.tolerance;
   param.epsilon_rel = 0;
   param.max_iterations = options.max_iterations;
+  if (options.relative_decrease > 0) {
+    param.past = 1;
+    param.delta = options.relative_decrease;
+  }
   param.max_linesearch = 60;
   return param;
 }

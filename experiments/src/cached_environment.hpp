@@ -30,6 +30,9 @@ class CachedEnvironment final : public Environment {
   void losses(const EnvironmentRows& rows, const Block& actions, double* out) const noexcept override {
     below_->losses(rows, actions, out);
   }
+  void test_normals(const EnvironmentRows& rows, int draws, double* out) const noexcept override {
+    below_->test_normals(rows, draws, out);
+  }
   void right_actions(const EnvironmentRows& rows, double* out) const noexcept override {
     below_->right_actions(rows, out);
   }

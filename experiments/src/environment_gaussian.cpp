@@ -16,7 +16,7 @@ constexpr double kBound = 3.0;
 /// Example 3.1 of the paper: loss 0.2 (a − y)² − 1 with y ~ N(1, 0.3²) of the row, first logs a ~ N(2.5, 0.3²).
 class GaussianEnvironment final : public Environment {
  public:
-  explicit GaussianEnvironment(const EnvironmentOptions& options) : shared_target_(options.shared_target) {}
+  explicit GaussianEnvironment(const EnvironmentOptions& options) : shared_target_(options.published) {}
 
   std::int64_t features() const noexcept override { return 0; }
   int state_columns() const noexcept override { return 1; }

@@ -30,6 +30,13 @@ Policy Environment::start_policy(std::uint64_t) const {
   return first_policy();
 }
 
+void Environment::test_normals(const EnvironmentRows& rows, int draws, double* out) const noexcept {
+  for (int i = 0; i < rows.rows; ++i) {
+    RandomStream random = row_stream(rows.deployment, Purpose::action, rows.first_row + i);
+    for (int d = 0; d < draws; ++d) out[static_cast<std::int64_t>(d) * kBlockRows + i] = random.normal();
+  }
+}
+
 std::span<const EnvironmentEntry> environments() noexcept {
   return kEnvironments;
 }

@@ -26,6 +26,7 @@ LearnOptions FittedPolicies::learn_options(const HyperParameters& run, double ro
   out.minimize.bound = options.bound;
   out.minimize.max_iterations = options.max_iterations;
   out.minimize.tolerance = options.tolerance;
+  out.minimize.relative_decrease = options.relative_decrease;
   // Splits of different batches and seeds must not be alike.
   out.seed = setup_.seed * 1'000'003 + static_cast<std::uint64_t>(batch);
   // A run in its last rollout is nearly done and may end.

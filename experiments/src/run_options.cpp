@@ -53,6 +53,7 @@ std::string describe(const RunOptions& options) {
   line("warm_start", options.warm_start);
   line("max_iterations", options.max_iterations);
   line("tolerance", options.tolerance);
+  line("relative_decrease", options.relative_decrease);
   line("epsilon", options.epsilon);
   line("mixing", options.mixing == Mixing::label ? "label" : "joint");
   line("replays", options.replays);

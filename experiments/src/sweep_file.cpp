@@ -29,7 +29,7 @@ const std::vector<std::string> kTopKeys = {"environments", "methods", "seeds", "
 const std::vector<std::string> kOptionKeys = {
     "protocol", "rollouts",   "first_batch",   "growth",         "lambdas",   "lambda_candidates", "estimator", "penalty",
     "l2",       "alpha",      "largest_weight", "bound",          "past",      "warm_start",        "epsilon",   "mixing",
-    "replays",  "projection", "bonus",         "max_iterations", "tolerance", "unit_length"};
+    "replays",  "projection", "bonus",         "max_iterations", "tolerance", "relative_decrease", "unit_length"};
 
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -240,6 +240,8 @@ class SweepFile::Reader {
       options.max_iterations = static_cast<int>(whole(node, key, 1, 1'000'000));
     } else if (key == "tolerance") {
       options.tolerance = number(node, key, 0, kInfinity);
+    } else if (key == "relative_decrease") {
+      options.relative_decrease = number(node, key, 0, 1);
     } else {
       return false;
     }

@@ -13,6 +13,7 @@
 #include "scrm/experiments/sample_actions.hpp"
 #include "scrm/experiments/world.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/kernels/densities.hpp"
 #include "settings.hpp"
 
 namespace scrm {
@@ -119,6 +120,8 @@ class LabelledWorld final : public World {
     first_ = first_fit(bonus);
     start_ = first_;
     start_.theta.assign(start_.theta.size(), 0.0);
+    // The released code mixes ε in when it tests, but not into what it learns.
+    if (options.protocol == Protocol::paper) start_.epsilon = options.epsilon;
     uniform_.kind = PolicyKind::uniform;
     uniform_.outputs = 0;
     test_contexts_ = contexts(test_, 0, static_cast<std::int64_t>(test_.size()), false);
@@ -149,7 +152,7 @@ class LabelledWorld final : public World {
         target->scores(block, scratch, scores);
         leak_labels(filled, scores);
         sample_actions(actor.policy, deployment, block, scores, false, buffer);
-        record_propensities(who, block, lent, buffer);
+        record_bits(block, scores, buffer);
       } else {
         record_actions(who, block, lent, buffer);
       }
@@ -159,6 +162,7 @@ class LabelledWorld final : public World {
     return source;
   }
 
+  /// In closed form, and with ε whatever the policy itself says: that is how all methods are compared.
   double test_loss(const Policy& policy) const override {
     const auto target = make_target_policy(policy, context_schema(false), "the tested policy");
     PolicyScratch scratch, columns;
@@ -170,7 +174,7 @@ class LabelledWorld final : public World {
         for (int i = 0; i < block.rows; ++i) {
           const double score = scores[static_cast<std::int64_t>(k) * kBlockRows + i];
           const double miss = label(test_, block.first + i, k) ? -score : score;
-          wrong += (1 - policy.epsilon) / (1 + std::exp(-miss)) + policy.epsilon / 2;
+          wrong += (1 - options_.epsilon) / (1 + std::exp(-miss)) + options_.epsilon / 2;
         }
       }
     }
@@ -248,13 +252,21 @@ class LabelledWorld final : public World {
     return out;
   }
 
-  /// What the released code does: a bit is drawn with the probability of the row's true bit.
+  /// What the released code does: a bit is set with the probability of the row's true bit, and recorded so.
   void leak_labels(const Filled& filled, double* scores) const {
     for (int k = 0; k < data_->labels; ++k) {
       for (int i = 0; i < filled.rows; ++i) {
         double& score = scores[static_cast<std::int64_t>(k) * kBlockRows + i];
         if (!label(train_, filled.first + i / options_.replays, k)) score = -score;
       }
+    }
+  }
+
+  /// Propensities of the block's bits when each is set with probability σ(score).
+  void record_bits(const Block& block, const double* scores, BlockBuffer& buffer) const {
+    multilabel_log_probability(block.bits, scores, data_->labels, 0.0, Mixing::label, buffer.propensity());
+    if (schema_.label_propensity) {
+      multilabel_label_probability(block.bits, scores, data_->labels, 0.0, buffer.label_propensity());
     }
   }
 
@@ -290,7 +302,6 @@ class LabelledWorld final : public World {
     Policy policy;
     policy.kind = PolicyKind::multilabel;
     policy.outputs = data_->labels;
-    policy.epsilon = options_.epsilon;
     policy.mixing = options_.mixing;
     policy.theta.assign(static_cast<std::size_t>(data_->labels * (1 + data_->features)), 0.0);
     const auto few = static_cast<std::size_t>(kFirstPolicyShare * static_cast<double>(train_.size()));

@@ -36,10 +36,7 @@ struct TestBlock {
     environment.draw(drawn);
     if (environment.action_kind() != ActionKind::continuous) return;
     normals.resize(static_cast<std::size_t>(kTestDraws) * kBlockRows);
-    for (int i = 0; i < rows; ++i) {
-      RandomStream random = row_stream(drawn.deployment, Purpose::action, first + i);
-      for (int d = 0; d < kTestDraws; ++d) normals[static_cast<std::size_t>(d * kBlockRows + i)] = random.normal();
-    }
+    environment.test_normals(drawn, kTestDraws, normals.data());
   }
 
   int rows;
@@ -187,7 +184,7 @@ class SyntheticSetting final : public Setting {
   std::shared_ptr<const World> world(std::uint64_t seed, const RunOptions& options) const override {
     EnvironmentOptions environment;
     environment.seed = seed;
-    if (options.protocol == Protocol::published) environment.shared_target = options.batches;
+    if (options.protocol == Protocol::published) environment.published = options.batches;
     return std::make_shared<SyntheticWorld>(make_environment(name_, environment), seed, options);
   }
 

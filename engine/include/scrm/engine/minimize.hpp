@@ -12,6 +12,8 @@ namespace scrm {
 struct MinimizeOptions {
   int max_iterations = 500;
   double tolerance = 1e-8;  ///< on the norm of the (projected) gradient
+  /// Also stop when an iteration lowers the value by less than this share of max(1, |value|); 0: never.
+  double relative_decrease = 0;
   int history = 10;
   std::optional<std::pair<double, double>> bound;  ///< the same box for every coordinate
 };

@@ -69,6 +69,8 @@ class Environment {
   /// The loss of one action per row: `actions` holds the column that fits action_kind(). The context may have been
   /// rounded since it was drawn; what is given counts.
   virtual void losses(const EnvironmentRows& rows, const Block& actions, double* out) const noexcept = 0;
+  /// Continuous actions: the standard normal draws by which tests act, a column for each of `draws` draws.
+  virtual void test_normals(const EnvironmentRows& rows, int draws, double* out) const noexcept;
   /// Continuous actions: the action that is right for each row, for those who may look. Its mean by context is what a
   /// skyline plays.
   virtual void right_actions(const EnvironmentRows&, double*) const noexcept {}
@@ -77,8 +79,9 @@ class Environment {
 struct EnvironmentOptions {
   std::uint64_t seed = 0;  ///< for environments with random parameters
   int num_actions = 0;     ///< categories or labels; 0: the environment's default
-  /// gaussian: all rows of a batch share one y, as in the released code.
-  std::optional<BatchPlan> shared_target = {};
+  /// What the released code does differently. gaussian: all rows of a batch of this plan share one y; advertising: test
+  /// actions are drawn with numbers that drew the potentials before.
+  std::optional<BatchPlan> published = {};
 };
 
 /// One environment of the list.

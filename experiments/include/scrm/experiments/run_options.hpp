@@ -56,6 +56,7 @@ struct RunOptions {
   bool warm_start = true;
   int max_iterations = 500;
   double tolerance = 1e-5;
+  double relative_decrease = 1e-9;  ///< a search also ends when an iteration gains less
 
   double epsilon = 0.1;  ///< of policies over finitely many actions
   Mixing mixing = Mixing::label;
