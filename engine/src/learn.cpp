@@ -7,6 +7,7 @@
 #include <exception>
 #include <thread>
 
+#include "context_whitening.hpp"
 #include "scrm/engine/evaluate.hpp"
 #include "scrm/engine/masked_source.hpp"
 #include "scrm/engine/memory_source.hpp"
@@ -30,29 +31,38 @@ struct Search {
   LearnedPolicy result;
 };
 
-void run_search(Search& search, SharedPasses& passes, const LearnOptions& options) {
+double norm_of(const std::vector<double>& gradient) {
+  double norm = 0;
+  for (const double g : gradient) norm += g * g;
+  return std::sqrt(norm);
+}
+
+void run_search(Search& search, SharedPasses& passes, const LearnOptions& options, const ContextWhitening* white) {
   ObjectiveProblem problem = search.start;
   LearnedPolicy& out = search.result;
   bool first = true;
   int evaluations = 0;
-  const DifferentiableFunction function = [&](const std::vector<double>& theta, std::vector<double>& gradient) {
-    problem.policy.theta = theta;
+  const DifferentiableFunction function = [&](const std::vector<double>& point, std::vector<double>& gradient) {
+    problem.policy.theta = white != nullptr ? white->to_theta(point) : point;
     ObjectiveValue value = passes.evaluate(problem);
-    gradient = value.gradient;
+    gradient = white != nullptr ? white->gradient(value.gradient) : value.gradient;
     ++evaluations;
     if (std::isfinite(value.objective) && (first || value.objective < out.value.objective)) {
       first = false;
-      double norm = 0;
-      for (const double g : gradient) norm += g * g;
-      out.path.push_back(
-          {evaluations, value.objective, value.risk, value.penalty + value.ridge, std::sqrt(norm), value.ess});
+      out.path.push_back({evaluations, value.objective, value.risk, value.penalty + value.ridge,
+                          norm_of(value.gradient), value.ess});
       if (search.report && options.on_progress) options.on_progress(out.path.back());
       out.value = std::move(value);
       return out.value.objective;
     }
     return value.objective;
   };
-  out.search = minimize(function, search.start.policy.theta, options.minimize);
+  const std::vector<double>& start = search.start.policy.theta;
+  out.search = minimize(function, white != nullptr ? white->to_psi(start) : start, options.minimize);
+  if (white != nullptr) {
+    out.search.point = white->to_theta(out.search.point);
+    out.search.gradient_norm = norm_of(out.value.gradient);
+  }
   out.policy = search.start.policy;
   out.policy.theta = out.search.point;
   out.lambda = search.start.rules.lambda;
@@ -69,10 +79,15 @@ bool stays_cached(const Source& source) {
 /// Runs all searches: side by side, sharing their passes, or one after another where that is faster. The results are
 /// the same.
 void run_searches(Source& source, std::vector<Search>& searches, const LearnOptions& options, const PassOptions& pass) {
+  std::optional<ContextWhitening> whitening;
+  if (options.whiten && !options.minimize.bound) {
+    whitening = ContextWhitening::make(source, searches.front().start.policy, pass);
+  }
+  const ContextWhitening* white = whitening ? &*whitening : nullptr;
   if (searches.size() == 1 || stays_cached(source)) {
     for (Search& search : searches) {
       SharedPasses alone(source, pass, options.skip_bad_rows, 1);
-      run_search(search, alone, options);
+      run_search(search, alone, options, white);
     }
     return;
   }
@@ -80,7 +95,7 @@ void run_searches(Source& source, std::vector<Search>& searches, const LearnOpti
   std::vector<std::exception_ptr> failures(searches.size());
   const auto work = [&](std::size_t index) {
     try {
-      run_search(searches[index], passes, options);
+      run_search(searches[index], passes, options, white);
     } catch (...) {
       failures[index] = std::current_exception();
     }

@@ -24,6 +24,7 @@ LearnOptions FittedPolicies::learn_options(const HyperParameters& run, double ro
   out.rules.largest_weight = options.largest_weight;
   out.alpha = options.alpha;
   out.minimize.bound = options.bound;
+  out.whiten = true;
   out.minimize.max_iterations = options.max_iterations;
   out.minimize.tolerance = options.tolerance;
   out.minimize.relative_decrease = options.relative_decrease;

@@ -35,6 +35,9 @@ struct LearnOptions {
   std::optional<double> alpha;  ///< unset: 1 / rows
   std::optional<double> clip;   ///< unset: the fifth-largest weight of the start policy
   MinimizeOptions minimize;
+  /// Search in coordinates in which the contexts are white, where there are such (not with a bound): far fewer
+  /// evaluations. The tolerance then holds in those coordinates.
+  bool whiten = false;
   int restarts = 1;  ///< searches from different starts; the best one counts
   std::uint64_t seed = 0;
   bool skip_bad_rows = false;

@@ -1,0 +1,70 @@
+#include "context_whitening.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <utility>
+
+namespace scrm {
+namespace {
+
+// Moments cost features² a row, once; an evaluation costs features a row, dozens of times.
+constexpr std::int64_t kMostFeatures = 64;
+// Added to the diagonal, relative to it, so that features that are constant or copies of each other do no harm.
+constexpr double kRidge = 1e-10;
+
+double context_at(const Block& block, std::int64_t feature, int row) {
+  const std::int64_t at = feature * kBlockRows + row;
+  return block.context_type == FloatType::f64 ? static_cast<const double*>(block.context)[at]
+                                              : static_cast<double>(static_cast<const float*>(block.context)[at]);
+}
+
+/// Σ (1, x)(1, x)^T over a block.
+void add_up(const Block& block, Eigen::MatrixXd& out) {
+  const Eigen::Index width = block.features + 1;
+  Eigen::MatrixXd rows(block.rows, width);
+  rows.col(0).setOnes();
+  for (std::int64_t j = 0; j < block.features; ++j) {
+    for (int i = 0; i < block.rows; ++i) rows(i, j + 1) = context_at(block, j, i);
+  }
+  out.noalias() = rows.transpose() * rows;
+}
+
+}  // namespace
+
+std::optional<ContextWhitening> ContextWhitening::make(Source& source, const Policy& policy, const PassOptions& pass) {
+  const Schema& schema = source.schema();
+  const bool linear = (policy.kind == PolicyKind::gaussian || policy.kind == PolicyKind::lognormal) &&
+                      policy.features == FeatureMap::linear;
+  if (!linear || schema.sparse || schema.features == 0 || schema.features > kMostFeatures) return std::nullopt;
+  const Eigen::Index width = schema.features + 1;
+  auto [moments, audit] = run_pass(
+      source, Eigen::MatrixXd(Eigen::MatrixXd::Zero(width, width)), add_up,
+      [](Eigen::MatrixXd& a, const Eigen::MatrixXd& b) { a += b; }, pass);
+  const double rows = moments(0, 0);
+  if (rows == 0) return std::nullopt;
+  moments /= rows;
+  moments.diagonal() *= 1 + kRidge;
+  moments.diagonal().array() += kRidge;
+  const Eigen::LLT<Eigen::MatrixXd> factor(moments);
+  if (factor.info() != Eigen::Success) return std::nullopt;
+  return ContextWhitening(factor.matrixL());
+}
+
+std::vector<double> ContextWhitening::to_theta(const std::vector<double>& psi) const {
+  Eigen::VectorXd x = Eigen::Map<const Eigen::VectorXd>(psi.data(), std::ssize(psi));
+  factor_.transpose().triangularView<Eigen::Upper>().solveInPlace(x);
+  return {x.begin(), x.end()};
+}
+
+std::vector<double> ContextWhitening::to_psi(const std::vector<double>& theta) const {
+  const Eigen::VectorXd x = factor_.transpose() * Eigen::Map<const Eigen::VectorXd>(theta.data(), std::ssize(theta));
+  return {x.begin(), x.end()};
+}
+
+std::vector<double> ContextWhitening::gradient(const std::vector<double>& by_theta) const {
+  Eigen::VectorXd x = Eigen::Map<const Eigen::VectorXd>(by_theta.data(), std::ssize(by_theta));
+  factor_.triangularView<Eigen::Lower>().solveInPlace(x);
+  return {x.begin(), x.end()};
+}
+
+}  // namespace scrm
