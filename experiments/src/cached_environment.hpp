@@ -30,6 +30,7 @@ class CachedEnvironment final : public Environment {
   void losses(const EnvironmentRows& rows, const Block& actions, double* out) const noexcept override {
     below_->losses(rows, actions, out);
   }
+  void action_normals(const EnvironmentRows& rows, double* out) const noexcept override;
   void test_normals(const EnvironmentRows& rows, int draws, double* out) const noexcept override {
     below_->test_normals(rows, draws, out);
   }
@@ -38,12 +39,13 @@ class CachedEnvironment final : public Environment {
   }
 
  private:
-  /// kBlockRows rows: context columns, then state columns.
+  /// kBlockRows rows: context columns, then state columns, then the normal draws of continuous actions.
   struct Chunk {
     std::once_flag drawn;
     std::vector<double> columns;
   };
 
+  bool knows(const EnvironmentRows& rows) const noexcept;
   const double* chunk(std::int64_t index) const;
 
   std::shared_ptr<const Environment> below_;

@@ -30,6 +30,12 @@ Policy Environment::start_policy(std::uint64_t) const {
   return first_policy();
 }
 
+void Environment::action_normals(const EnvironmentRows& rows, double* out) const noexcept {
+  for (int i = 0; i < rows.rows; ++i) {
+    out[i] = row_stream(rows.deployment, Purpose::action, rows.first_row + i).normal();
+  }
+}
+
 void Environment::test_normals(const EnvironmentRows& rows, int draws, double* out) const noexcept {
   for (int i = 0; i < rows.rows; ++i) {
     RandomStream random = row_stream(rows.deployment, Purpose::action, rows.first_row + i);

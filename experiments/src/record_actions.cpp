@@ -13,7 +13,7 @@ namespace scrm {
 
 void record_actions(const Actor& actor, const Block& block, const ActingScratch& scratch, BlockBuffer& buffer) {
   actor.target.scores(block, scratch.policy, scratch.scores);
-  sample_actions(actor.policy, actor.deployment, block, scratch.scores, actor.float32, buffer);
+  sample_actions(actor.policy, actor.deployment, block, scratch.scores, actor.float32, buffer, actor.normals);
   record_propensities(actor, block, scratch, buffer);
 }
 

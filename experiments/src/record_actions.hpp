@@ -14,7 +14,8 @@ struct Actor {
   const Policy& policy;
   const TargetPolicy& target;  ///< the same policy, made ready for these rows
   Deployment deployment;
-  bool float32 = false;  ///< continuous actions are rounded to float
+  bool float32 = false;             ///< continuous actions are rounded to float
+  const double* normals = nullptr;  ///< the draws behind continuous actions, where they are known
 };
 
 /// Columns of kBlockRows that one thread lends.

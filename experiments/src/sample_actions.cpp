@@ -37,9 +37,8 @@ int softmax_draw(const double* scores, int row, int outputs, RandomStream& rando
   return outputs - 1;
 }
 
-void draw_continuous(const Policy& policy, const double* means, int row, bool float32, RandomStream& random,
-                     double* action) {
-  const double normal = means[row] + policy.scale * random.normal();
+void draw_continuous(const Policy& policy, const double* means, int row, bool float32, double draw, double* action) {
+  const double normal = means[row] + policy.scale * draw;
   const double drawn = policy.kind == PolicyKind::lognormal ? std::exp(normal) : normal;
   action[row] = float32 ? static_cast<double>(static_cast<float>(drawn)) : drawn;
 }
@@ -64,12 +63,16 @@ void draw_bits(const Policy& policy, const double* scores, int row, int labels, 
 }  // namespace
 
 void sample_actions(const Policy& policy, const Deployment& deployment, const Block& block, const double* scores,
-                    bool float32, BlockBuffer& buffer) noexcept {
+                    bool float32, BlockBuffer& buffer, const double* normals) noexcept {
   for (int i = 0; i < block.rows; ++i) {
+    if (normals != nullptr && block.action_kind == ActionKind::continuous) {
+      draw_continuous(policy, scores, i, float32, normals[i], buffer.action());
+      continue;
+    }
     RandomStream random = row_stream(deployment, Purpose::action, block.first_row + i);
     switch (block.action_kind) {
       case ActionKind::continuous:
-        draw_continuous(policy, scores, i, float32, random, buffer.action());
+        draw_continuous(policy, scores, i, float32, random.normal(), buffer.action());
         break;
       case ActionKind::categorical:
         draw_category(policy, scores, i, block.num_actions, random, buffer.category());

@@ -65,11 +65,12 @@ struct SimulatedSource::Loader final : BlockLoader {
       : buffer(schema), features(environment.features()), states(environment.state_columns()) {}
 
   double* column(std::int64_t index, std::int64_t count) { return memory.columns(0, count) + index * kBlockRows; }
-  std::int64_t all() const { return features + states + std::max(1, buffer.schema().num_actions) + 1; }
+  std::int64_t all() const { return features + states + std::max(1, buffer.schema().num_actions) + 2; }
   double* context() { return column(0, all()); }
   double* state() { return column(features, all()); }
   double* log_density() { return column(features + states, all()); }
-  double* scores() { return column(features + states + 1, all()); }
+  double* normals() { return column(features + states + 1, all()); }
+  double* scores() { return column(features + states + 2, all()); }
 
   BlockBuffer buffer;
   std::optional<BlockBuffer> turns;  // where two policies meet
@@ -106,7 +107,7 @@ std::size_t SimulatedSource::loader_bytes() const {
   std::size_t scratch = 0;
   for (const Stretch& stretch : stretches_) scratch = std::max(scratch, stretch.target->scratch_bytes());
   const auto columns = static_cast<std::size_t>(environment_->features() + environment_->state_columns() +
-                                                std::max(1, schema_.num_actions) + 1);
+                                                std::max(1, schema_.num_actions) + 2);
   const double entries = kBlockRows * (static_cast<double>(environment_->features()) +
                                        static_cast<double>(options_.sparse_features) * options_.density);
   // Vectors grow by doubling: up to twice the 12 bytes of an entry are held.
@@ -158,7 +159,7 @@ void SimulatedSource::fill_context(const EnvironmentRows& rows, BlockBuffer& buf
 }
 
 void SimulatedSource::act(const Stretch& stretch, const Block& block, Loader& loader) const {
-  record_actions({stretch.policy, *stretch.target, options_.deployment, options_.float32}, block,
+  record_actions({stretch.policy, *stretch.target, options_.deployment, options_.float32, loader.normals()}, block,
                  {loader.policy, loader.scores(), loader.log_density()}, loader.buffer);
 }
 
@@ -168,6 +169,7 @@ Block SimulatedSource::load(BlockGroup&, std::int64_t index, BlockLoader& loader
   const int rows = static_cast<int>(std::min<std::int64_t>(kBlockRows, options_.rows - begin));
   const EnvironmentRows drawn{options_.deployment, options_.first_row + begin, rows, own.context(), own.state()};
   environment_->draw(drawn);
+  if (environment_->action_kind() == ActionKind::continuous) environment_->action_normals(drawn, own.normals());
   fill_context(drawn, own.buffer);
 
   // Draws are keyed by the row of the deployment, results by the row of this source.

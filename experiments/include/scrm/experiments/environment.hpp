@@ -69,6 +69,8 @@ class Environment {
   /// The loss of one action per row: `actions` holds the column that fits action_kind(). The context may have been
   /// rounded since it was drawn; what is given counts.
   virtual void losses(const EnvironmentRows& rows, const Block& actions, double* out) const noexcept = 0;
+  /// Continuous actions: the standard normal draw by which every row's action is drawn.
+  virtual void action_normals(const EnvironmentRows& rows, double* out) const noexcept;
   /// Continuous actions: the standard normal draws by which tests act, a column for each of `draws` draws.
   virtual void test_normals(const EnvironmentRows& rows, int draws, double* out) const noexcept;
   /// Continuous actions: the action that is right for each row, for those who may look. Its mean by context is what a
