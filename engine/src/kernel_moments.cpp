@@ -164,11 +164,13 @@ std::size_t FeatureMoments::bytes() const noexcept {
   return (gram_.capacity() + factor_.capacity() + moment_.capacity() + weights_.capacity()) * sizeof(double);
 }
 
-std::size_t FeatureMoments::bytes_needed(std::int64_t dimension) noexcept {
+std::size_t FeatureMoments::bytes_needed(std::int64_t dimension, double lambda) noexcept {
   const auto d = static_cast<double>(dimension);
-  const double working = dimension <= kGroupWidth ? static_cast<double>(kGroupsAtOnce) * d * d
-                                                  : static_cast<double>(chunk_rows(dimension)) * d;
-  const double total = (2 * d * d + 2 * d + working) * sizeof(double);
+  const double adding = dimension <= kGroupWidth ? static_cast<double>(kGroupsAtOnce) * d * d
+                                                 : static_cast<double>(chunk_rows(dimension)) * d;
+  // A factor; or for λ = 0 the vectors, LAPACK's work on them, and the empty directions with their factor.
+  const double solving = (lambda > 0 ? 1 : 5) * d * d;
+  const double total = (d * d + 2 * d + std::max(adding + (lambda > 0 ? d * d : 0), solving)) * sizeof(double);
   return total < 9e18 ? static_cast<std::size_t>(total) : SIZE_MAX;
 }
 

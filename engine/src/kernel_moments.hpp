@@ -28,7 +28,7 @@ class FeatureMoments {
   void whiten(double* block, int columns) const;
 
   std::size_t bytes() const noexcept;
-  static std::size_t bytes_needed(std::int64_t dimension) noexcept;
+  static std::size_t bytes_needed(std::int64_t dimension, double lambda) noexcept;
 
  private:
   void add_by_groups(std::span<const double> y, const Fill& fill);

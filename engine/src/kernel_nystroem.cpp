@@ -223,7 +223,8 @@ std::size_t nystroem_bytes_needed(const KernelRidgeOptions& options, std::int64_
   const auto n = static_cast<double>(rows), width = static_cast<double>(options.kernel.width());
   const auto m = static_cast<double>(options.points), offered = static_cast<double>(candidates(options));
   const double doubles = n * (width + 3) + m * (m + width) + std::min(n, offered) * (m + width + 1);
-  return static_cast<std::size_t>(doubles * sizeof(double)) + FeatureMoments::bytes_needed(options.points);
+  return static_cast<std::size_t>(doubles * sizeof(double)) +
+         FeatureMoments::bytes_needed(options.points, options.lambda);
 }
 
 }  // namespace scrm

@@ -298,7 +298,7 @@ std::size_t KernelRidge::bytes() const noexcept {
 std::size_t KernelRidge::bytes_needed(const KernelRidgeOptions& options, std::int64_t rows) {
   switch (choose(options)) {
     case RidgeSolver::primal:
-      return FeatureMoments::bytes_needed(feature_dimension(options.kernel).value_or(0));
+      return FeatureMoments::bytes_needed(feature_dimension(options.kernel).value_or(0), options.lambda);
     case RidgeSolver::dual:
       return dual_bytes_needed(options, rows);
     case RidgeSolver::automatic:

@@ -40,7 +40,9 @@ TEST_CASE("kernel blocks: are the kernel's values, into any leading dimension, a
         for (int j = 0; j < nb; ++j) {
           for (int i = 0; i < na; ++i)
             CHECK(out[static_cast<std::size_t>(i + j * leading)] ==
-                  doctest::Approx(static_cast<double>(truth(i, j))).epsilon(1e-12).scale(1));
+                  doctest::Approx(static_cast<double>(truth(static_cast<std::size_t>(i), static_cast<std::size_t>(j))))
+                      .epsilon(1e-12)
+                      .scale(1));
           CHECK(out[static_cast<std::size_t>(na + j * leading)] == -7.0);
         }
         for (int i = 0; i < na; ++i) {
@@ -63,7 +65,8 @@ TEST_CASE("kernel blocks: gaussian values keep their digits far from zero") {
   for (int j = 0; j < 6; ++j) {
     for (int i = 0; i < 6; ++i)
       CHECK(out[static_cast<std::size_t>(i + 6 * j)] ==
-            doctest::Approx(static_cast<double>(truth(i, j))).epsilon(1e-12));
+            doctest::Approx(static_cast<double>(truth(static_cast<std::size_t>(i), static_cast<std::size_t>(j))))
+                .epsilon(1e-12));
   }
 }
 
@@ -82,7 +85,7 @@ TEST_CASE("feature maps: products of features are the kernel's values") {
         for (std::size_t j = 0; j < 4; ++j) {
           double product = 0;
           for (std::size_t m = 0; m < d; ++m) product += phi[i * d + m] * phi[j * d + m];
-          const auto value = static_cast<double>(truth(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)));
+          const auto value = static_cast<double>(truth(i, j));
           CHECK(product == doctest::Approx(value).epsilon(1e-11).scale(1));
         }
       }
