@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scrm/engine/kernel_ridge.hpp"
+#include "scrm/engine/kernel_scan.hpp"
 #include "scrm/engine/libraries.hpp"
 #include "scrm/kernels/random.hpp"
 
@@ -162,6 +163,33 @@ void action_polynomials(benchmark::State& state) {
       benchmark::Counter(static_cast<double>(kContexts), benchmark::Counter::kIsIterationInvariantRate);
 }
 
+/// The best of 2^22 actions, as many as 22 labels have, for every context.
+void best_of_four_million(benchmark::State& state) {
+  const ActionGrid grid{-5, 10.0 / (1 << 22), std::int64_t{1} << 22};
+  const KernelRidge ridge = fit(options(KernelKind::polynomial, RidgeSolver::primal), rows(3200, 0));
+  const Rows queries = rows(kContexts, 3);
+  std::vector<double> contexts;
+  for (std::int64_t i = 0; i < std::int64_t{kContexts}; ++i)
+    contexts.insert(contexts.end(), queries.states.begin() + i * kWidth,
+                    queries.states.begin() + i * kWidth + kFeatures);
+  std::vector<double> means(kContexts * 3), squares(kContexts * 5);
+  ridge.action_polynomials(contexts, kContexts, means, squares);
+  constexpr double kBeta = 3;
+  std::vector<BestAction> best(kContexts);
+  for (auto _ : state) best_actions(means, squares, kBeta, grid, best);
+  for (std::size_t i = 0; i < kContexts; i += 1000) {
+    const double *m = means.data() + 3 * i, *s = squares.data() + 5 * i;
+    double most = -INFINITY;
+    for (std::int64_t a = 0; a < grid.count; ++a) {
+      const double t = grid.action(a), square = s[0] + t * (s[1] + t * (s[2] + t * (s[3] + t * s[4])));
+      most = std::max(most, m[0] + t * (m[1] + t * m[2]) + kBeta * std::sqrt(std::max(square, 0.0)));
+    }
+    if (std::abs(best[i].value - most) > 1e-10 * std::abs(most)) state.SkipWithError("a better action was missed");
+  }
+  state.counters["contexts/s"] =
+      benchmark::Counter(static_cast<double>(kContexts), benchmark::Counter::kIsIterationInvariantRate);
+}
+
 BENCHMARK(primal_fit)
     ->RangeMultiplier(2)
     ->Range(100, 204'800)
@@ -184,6 +212,7 @@ BENCHMARK(primal_questions)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(dual_questions)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(nystroem_questions)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(action_polynomials)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(best_of_four_million)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 }  // namespace scrm::bench

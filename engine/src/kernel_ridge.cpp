@@ -18,6 +18,8 @@ namespace {
 // Below this the moments of features cost nothing worth a thought.
 constexpr std::int64_t kSmallDimension = 512;
 constexpr std::int64_t kDualRows = 20'000;
+// Squares of larger ones, summed over rows, might overflow.
+constexpr double kLargestValue = 1e140;
 // Columns of a block of queries: as many as keep it in cache, but enough for matrix products.
 constexpr std::int64_t kQueryDoubles = std::int64_t{1} << 18;
 constexpr std::int64_t kMostColumns = 512, kLeastColumns = 16;
@@ -58,6 +60,17 @@ std::unique_ptr<RidgeSystem> make_system(const KernelRidgeOptions& options) {
       break;
   }
   return make_nystroem(options);
+}
+
+/// k(s, s) bounds every value the state takes part in.
+void check_sizes(const StateKernel& kernel, std::span<const double> states, std::int64_t rows) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    double own = 0;
+    kernel_diagonal(kernel, states.data() + i * kernel.width(), 1, &own);
+    if (own <= kLargestValue) continue;
+    throw Error(ErrorKind::data,
+                fmt::format("the kernel's value of the state with itself is {}: scale the states", own), {.row = i});
+  }
 }
 
 void check_memory(const KernelRidgeOptions& options, std::int64_t rows) {
@@ -200,12 +213,17 @@ void KernelRidge::add(std::span<const double> states, std::span<const double> y)
     throw Error(ErrorKind::data, fmt::format("number {} of the state is {}: leave the row out", position % width, *bad),
                 {.row = position / width});
   }
+  check_sizes(state.options.kernel, states, static_cast<std::int64_t>(y.size()));
   const std::int64_t rows = state.rows + static_cast<std::int64_t>(y.size());
   if (rows > std::numeric_limits<std::int32_t>::max() && state.options.solver != RidgeSolver::primal) {
     throw Error(ErrorKind::usage, fmt::format("{} rows are too many for this solver", rows));
   }
   check_memory(state.options, rows);
   state.system->add(states, y);
+  const std::vector<double>& weights = state.system->weights();
+  if (std::any_of(weights.begin(), weights.end(), wrong)) {
+    throw Error(ErrorKind::data, "answers are so large that their products overflow: scale them");
+  }
   state.rows = rows;
   if (state.options.kernel.kind == KernelKind::bits) state.bit_weights = state.system->bit_weights();
 }

@@ -197,3 +197,16 @@ TEST_CASE("kernel ridge: values beyond rounding's reach are an error, not a wron
   for (double& s : rows.states) s *= 1e6;
   CHECK_THROWS_WITH_AS(ridge.add(rows.states, rows.y), doctest::Contains("raise lambda"), Error);
 }
+
+TEST_CASE("kernel ridge: products that overflow are an error, by every solver") {
+  for (const RidgeSolver solver : {RidgeSolver::primal, RidgeSolver::dual, RidgeSolver::nystroem}) {
+    for (const double lambda : {0.0, 1.0}) {
+      KernelRidgeOptions options = nystroem({.kind = KernelKind::polynomial, .features = 1, .degree = 3}, lambda, 10);
+      options.solver = solver;
+      KernelRidge ridge(options);
+      RidgeRows rows = ridge_rows(options.kernel, 5, 1);
+      for (double& s : rows.states) s *= 1e120;
+      CHECK_THROWS_WITH_AS(ridge.add(rows.states, rows.y), doctest::Contains("row 0: the kernel's value"), Error);
+    }
+  }
+}
