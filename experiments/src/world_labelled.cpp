@@ -118,10 +118,10 @@ class LabelledWorld final : public World {
     schema_.label_propensity = options.mixing == Mixing::label || options.epsilon == 0;
     schema_.replays = options.replays;
     first_ = first_fit(bonus);
+    // The released code mixes ε in when it tests, but neither into what it learns nor into what it plays.
+    if (options.protocol == Protocol::paper) first_.epsilon = options.epsilon;
     start_ = first_;
     start_.theta.assign(start_.theta.size(), 0.0);
-    // The released code mixes ε in when it tests, but not into what it learns.
-    if (options.protocol == Protocol::paper) start_.epsilon = options.epsilon;
     uniform_.kind = PolicyKind::uniform;
     uniform_.outputs = 0;
     test_contexts_ = contexts(test_, 0, static_cast<std::int64_t>(test_.size()), false);
@@ -329,6 +329,10 @@ class LabelledSetting final : public Setting {
     options.estimator = LearningEstimator::snips;
     options.past = PastRollouts::naive;
     options.largest_weight = 5e4;
+    options.warm_start = false;
+    // What the released code asks of its search; a tighter one fits the noise of the weights.
+    options.tolerance = 1e-6;
+    options.relative_decrease = 1e-6;
     options.lambda_candidates.clear();
     options.lambdas.clear();
     for (int power = -5; power <= 5; ++power) {
