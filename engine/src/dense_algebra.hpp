@@ -14,4 +14,13 @@ bool cholesky(double* a, std::int64_t n, std::int64_t leading);
 /// one a column. Throws Error when the iteration fails, which finite input does not make it do.
 void symmetric_eigen(double* a, std::int64_t n, std::span<double> values);
 
+/// Cholesky with pivoting of the positive semi-definite n × n matrix whose lower triangle is given: PᵀAP = LLᵀ, L with
+/// as many columns as there are pivots above `tolerance`, the rank, which is returned. pivots[i] is the row of A that
+/// stands at row i of L.
+std::int64_t pivoted_cholesky(double* a, std::int64_t n, double tolerance, std::span<int> pivots);
+
+/// Takes the part of `vector` out that lies along the columns of the rows × columns matrix `basis`, rows ≥ columns,
+/// which is overwritten.
+void remove_components(double* basis, std::int64_t rows, std::int64_t columns, double* vector);
+
 }  // namespace scrm

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +20,12 @@ constexpr std::int64_t kGroupsAtOnce = 32;
 constexpr std::int64_t kBlockRows = 256;
 constexpr std::int64_t kTile = 256;
 constexpr std::int64_t kChunkDoubles = std::int64_t{1} << 22;
-constexpr double kEmptyDirection = 1e-13;
+// Below this an eigen decomposition is quick; beyond, only pivots are.
+constexpr std::int64_t kEigenWidth = 256;
+
+double empty_direction(std::int64_t dimension) {
+  return std::min(1e-13 * static_cast<double>(dimension), 1e-10);
+}
 
 std::int64_t chunk_rows(std::int64_t dimension) {
   return std::clamp<std::int64_t>(kChunkDoubles / std::max<std::int64_t>(dimension, 1), 64, kGroupRows);
@@ -121,36 +125,75 @@ void FeatureMoments::solve(double lambda) {
 }
 
 void FeatureMoments::solve_shortest() {
-  using Eigen::Index;
   // Unit lengths first: beside an action that counts to millions, a context between 0 and 1 would pass for rounding.
-  Eigen::VectorXd scale(dimension_);
-  for (Index j = 0; j < dimension_; ++j) {
+  std::vector<double> scale(at(dimension_), 1.0);
+  for (std::int64_t j = 0; j < dimension_; ++j) {
     const double square = gram_[at(j * dimension_ + j)];
-    scale[j] = square > 0 ? 1 / std::sqrt(square) : 1.0;
+    if (square > 0) scale[at(j)] = 1 / std::sqrt(square);
   }
-  Eigen::MatrixXd vectors = Eigen::Map<const Eigen::MatrixXd>(gram_.data(), dimension_, dimension_);
-  vectors = scale.asDiagonal() * vectors * scale.asDiagonal();
-  Eigen::VectorXd values(dimension_);
-  symmetric_eigen(vectors.data(), dimension_, std::span(values.data(), at(dimension_)));
-  Index empty = 0;
-  while (empty < dimension_ && values[empty] <= kEmptyDirection * static_cast<double>(dimension_)) ++empty;
-  const auto full = vectors.rightCols(dimension_ - empty);
-  const Eigen::VectorXd moment = scale.cwiseProduct(Eigen::Map<const Eigen::VectorXd>(moment_.data(), dimension_));
-  const Eigen::VectorXd along = (full.transpose() * moment).cwiseQuotient(values.tail(dimension_ - empty));
-  Eigen::VectorXd solution = scale.cwiseProduct(full * along);
-  if (empty > 0) {
-    // Any solution plus any empty direction is a solution: take out what lies along them, in the features' own units.
-    Eigen::MatrixXd free = scale.asDiagonal() * vectors.leftCols(empty);
-    free.colwise().normalize();
-    const Eigen::HouseholderQR<Eigen::MatrixXd> qr(free);
-    Eigen::VectorXd turned = solution;
-    turned.applyOnTheLeft(qr.householderQ().transpose());
-    turned.head(empty).setZero();
-    turned.applyOnTheLeft(qr.householderQ());
-    solution = turned;
+  std::vector<double> matrix = gram_;
+  for (std::int64_t j = 0; j < dimension_; ++j) {
+    for (std::int64_t i = j; i < dimension_; ++i) matrix[at(j * dimension_ + i)] *= scale[at(i)] * scale[at(j)];
   }
-  std::copy_n(solution.data(), dimension_, weights_.begin());
+  const std::int64_t empty =
+      dimension_ <= kEigenWidth ? empty_by_eigenvalues(scale, matrix) : empty_by_pivots(scale, matrix);
+  // Any solution plus any empty direction is a solution: take out what lies along them, in the features' own units.
+  for (std::int64_t j = 0; j < empty; ++j) {
+    double* column = matrix.data() + j * dimension_;
+    for (std::int64_t i = 0; i < dimension_; ++i) column[i] *= scale[at(i)];
+    cblas_dscal(static_cast<int>(dimension_), 1 / cblas_dnrm2(static_cast<int>(dimension_), column, 1), column, 1);
+  }
+  remove_components(matrix.data(), dimension_, empty, weights_.data());
   factor_.clear();
+}
+
+/// Sets the weights to a solution, and the first columns of the matrix to the empty directions, scaled; their number.
+std::int64_t FeatureMoments::empty_by_eigenvalues(const std::vector<double>& scale, std::vector<double>& matrix) {
+  const int d = static_cast<int>(dimension_);
+  std::vector<double> values(at(dimension_)), along(at(dimension_));
+  symmetric_eigen(matrix.data(), dimension_, values);
+  const std::int64_t empty =
+      std::upper_bound(values.begin(), values.end(), empty_direction(dimension_)) - values.begin();
+  for (std::int64_t j = 0; j < dimension_; ++j) weights_[at(j)] = scale[at(j)] * moment_[at(j)];
+  cblas_dgemv(CblasColMajor, CblasTrans, d, d, 1.0, matrix.data(), d, weights_.data(), 1, 0.0, along.data(), 1);
+  for (std::int64_t j = 0; j < dimension_; ++j) along[at(j)] = j < empty ? 0.0 : along[at(j)] / values[at(j)];
+  cblas_dgemv(CblasColMajor, CblasNoTrans, d, d, 1.0, matrix.data(), d, along.data(), 1, 0.0, weights_.data(), 1);
+  for (std::int64_t j = 0; j < dimension_; ++j) weights_[at(j)] *= scale[at(j)];
+  return empty;
+}
+
+/// As above, from PᵀAP = LLᵀ: the solution that leaves features without a pivot out, and for each of those the
+/// combination of the others that it equals.
+std::int64_t FeatureMoments::empty_by_pivots(const std::vector<double>& scale, std::vector<double>& matrix) {
+  const int d = static_cast<int>(dimension_);
+  std::vector<int> pivots(at(dimension_));
+  const std::int64_t full = pivoted_cholesky(matrix.data(), dimension_, empty_direction(dimension_), pivots);
+  const std::int64_t empty = dimension_ - full;
+  const int rank = static_cast<int>(full);
+  std::vector<double> solution(at(dimension_), 0.0);
+  for (std::int64_t i = 0; i < full; ++i) {
+    const auto feature = static_cast<std::size_t>(pivots[at(i)]);
+    solution[at(i)] = scale[feature] * moment_[feature];
+  }
+  for (const CBLAS_TRANSPOSE side : {CblasNoTrans, CblasTrans}) {
+    if (rank > 0)
+      cblas_dtrsv(CblasColMajor, CblasLower, side, CblasNonUnit, rank, matrix.data(), d, solution.data(), 1);
+  }
+  std::vector<double> directions(at(dimension_ * empty), 0.0);
+  for (std::int64_t j = 0; j < empty; ++j) {
+    for (std::int64_t i = 0; i < full; ++i) directions[at(j * dimension_ + i)] = matrix[at(i * dimension_ + full + j)];
+    directions[at(j * dimension_ + full + j)] = -1;
+  }
+  if (rank > 0 && empty > 0) {
+    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, rank, static_cast<int>(empty), 1.0,
+                matrix.data(), d, directions.data(), d);
+  }
+  for (std::int64_t i = 0; i < dimension_; ++i) {
+    const auto feature = static_cast<std::size_t>(pivots[at(i)]);
+    weights_[feature] = scale[feature] * solution[at(i)];
+    for (std::int64_t j = 0; j < empty; ++j) matrix[at(j * dimension_) + feature] = directions[at(j * dimension_ + i)];
+  }
+  return empty;
 }
 
 void FeatureMoments::whiten(double* block, int columns) const {
@@ -168,8 +211,8 @@ std::size_t FeatureMoments::bytes_needed(std::int64_t dimension, double lambda) 
   const auto d = static_cast<double>(dimension);
   const double adding = dimension <= kGroupWidth ? static_cast<double>(kGroupsAtOnce) * d * d
                                                  : static_cast<double>(chunk_rows(dimension)) * d;
-  // A factor; or for λ = 0 the vectors, LAPACK's work on them, and the empty directions with their factor.
-  const double solving = (lambda > 0 ? 1 : 5) * d * d;
+  // A factor; or for λ = 0 the matrix scaled, and as much again twice for its vectors or its empty directions.
+  const double solving = (lambda > 0 ? 1 : 3) * d * d;
   const double total = (d * d + 2 * d + std::max(adding + (lambda > 0 ? d * d : 0), solving)) * sizeof(double);
   return total < 9e18 ? static_cast<std::size_t>(total) : SIZE_MAX;
 }

@@ -19,8 +19,9 @@ class FeatureMoments {
   /// in fixed groups, and groups add up in order.
   void add(std::span<const double> y, const Fill& fill);
 
-  /// Weights (ΦᵀΦ + λI)⁻¹Φᵀy. For λ = 0, the shortest of the least-squares solutions: directions whose eigenvalue in
-  /// the Gram matrix of features scaled to unit length is below 1e-13 times the dimension count as empty.
+  /// Weights (ΦᵀΦ + λI)⁻¹Φᵀy. For λ = 0, the shortest of the least-squares solutions: in the Gram matrix of features
+  /// scaled to unit length, eigenvalues (above dimension 256: pivots of the Cholesky factor, for a thirtieth of the
+  /// time) up to min(1e-13 · dimension, 1e-10) count as empty directions.
   void solve(double lambda);
 
   const std::vector<double>& weights() const noexcept { return weights_; }
@@ -34,6 +35,8 @@ class FeatureMoments {
   void add_by_groups(std::span<const double> y, const Fill& fill);
   void add_by_tiles(std::span<const double> y, const Fill& fill);
   void solve_shortest();
+  std::int64_t empty_by_eigenvalues(const std::vector<double>& scale, std::vector<double>& matrix);
+  std::int64_t empty_by_pivots(const std::vector<double>& scale, std::vector<double>& matrix);
 
   std::int64_t dimension_;
   std::vector<double> gram_;  // lower triangle, column-major

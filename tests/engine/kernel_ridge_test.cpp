@@ -162,6 +162,28 @@ TEST_CASE("kernel ridge: wide feature maps, summed up tile by tile, agree with t
   CHECK(difference(primal.width, dual.width) < 1e-9);
 }
 
+TEST_CASE("kernel ridge: the shortest solution of wide feature maps, with fewer rows than features and with more") {
+  const StateKernel kernel{.kind = KernelKind::polynomial, .features = 22, .degree = 2};
+  REQUIRE(feature_dimension(kernel) == 300);
+  for (const std::int64_t n : {0, 1, 40, 120, 500}) {
+    RidgeRows rows = ridge_rows(kernel, n, 91);
+    const RidgeRows queries = ridge_rows(kernel, 33, 92);
+    // Features 3 and 7 repeat others, and feature 5 is never there.
+    for (std::int64_t i = 0; i < n; ++i) {
+      double* s = rows.states.data() + i * kernel.width();
+      s[3] = s[2];
+      s[7] = 2 * s[6];
+      s[5] = 0;
+    }
+    const KernelRidge primal = fitted(with(kernel, 0, RidgeSolver::primal), rows, {n}),
+                      dual = fitted(with(kernel, 0, RidgeSolver::dual), rows, {n});
+    const std::vector<double> found = answers(primal, queries.states, kernel.width()).mean;
+    CAPTURE(n);
+    CHECK(difference(found, answers(dual, queries.states, kernel.width()).mean) < 1e-8);
+    if (n <= 120) CHECK(difference(found, textbook(kernel, 0, rows, queries.states).mean) < 1e-8);
+  }
+}
+
 TEST_CASE("kernel ridge: before any row the mean is zero and the width the kernel's own") {
   for (const StateKernel& kernel : kernels()) {
     const RidgeRows queries = ridge_rows(kernel, 5, 3);
