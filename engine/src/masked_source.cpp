@@ -1,9 +1,10 @@
 #include "scrm/engine/masked_source.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "scrm/io/block_buffer.hpp"
-
+#include "scrm/io/error.hpp"
 
 namespace scrm {
 namespace {
@@ -31,6 +32,9 @@ Block MaskedSource::load(BlockGroup& group, std::int64_t index, BlockLoader& loa
   const Block block = source_.load(group, index, *own.below, audit);
   std::array<std::uint8_t, kBlockRows> keep;
   mask_.expand(block.first_row, kBlockRows, keep.data());
+  if (block.replays > 1 && std::find(keep.begin(), keep.begin() + block.rows, 0) != keep.begin() + block.rows) {
+    throw Error(ErrorKind::usage, "rows that share contexts cannot be left out one by one; give the clip as a number");
+  }
   own.buffer.copy_rows(block, 0, block.rows, 0);
   const int left = own.buffer.compact(keep.data(), block.rows);
   return own.buffer.view(block.first_row, left);

@@ -1,5 +1,7 @@
 #include "scrm/engine/memory_source.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "scrm/io/error.hpp"
@@ -9,6 +11,15 @@ namespace {
 
 class NoLoader final : public BlockLoader {};
 class NoGroup final : public BlockGroup {};
+
+/// Growing past a gap would count rows that are not there.
+void require_all(std::int64_t held, std::int64_t rows) {
+  if (held == rows) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("only {} of {} rows passed the audit: such a source cannot grow, nor others "
+                          "by it; leave the bad rows out of its files first",
+                          held, rows));
+}
 
 }  // namespace
 
@@ -38,6 +49,9 @@ void MemorySource::append(std::unique_ptr<BlockBuffer> block, int rows) {
 
 void MemorySource::extend(Source& from, const PassOptions& options) {
   const std::int64_t before = rows_;
+  std::int64_t held = 0;
+  for (const Held& block : blocks_) held += block.rows;
+  require_all(held, before);
   rows_ += from.rows();
   while (static_cast<std::int64_t>(blocks_.size()) < blocks()) {
     blocks_.push_back({std::make_unique<BlockBuffer>(schema_), 0});
@@ -46,8 +60,8 @@ void MemorySource::extend(Source& from, const PassOptions& options) {
     blocks_[static_cast<std::size_t>(b)].rows =
         static_cast<int>(std::min<std::int64_t>(kBlockRows, rows_ - b * kBlockRows));
   }
-  struct Nothing {};
-  const auto place = [this, before](const Block& block, Nothing&) {
+  const auto place = [this, before](const Block& block, std::int64_t& placed) {
+    placed = block.rows;
     for (int done = 0; done < block.rows;) {
       const std::int64_t row = before + block.first_row + done;
       const int at = static_cast<int>(row % kBlockRows);
@@ -58,10 +72,10 @@ void MemorySource::extend(Source& from, const PassOptions& options) {
   };
   PassOptions pass = options;
   if (schema_.sparse) pass.threads = 1;  // entries of a row begin where those of the row before it end
-  require_clean(run_pass(
-                    from, Nothing{}, place, [](Nothing&, const Nothing&) {}, pass)
-                    .second,
-                false);
+  const auto [placed, audit] = run_pass(
+      from, std::int64_t{0}, place, [](std::int64_t& a, std::int64_t b) { a += b; }, pass);
+  require_clean(audit, false);
+  require_all(placed, from.rows());
 }
 
 std::unique_ptr<BlockLoader> MemorySource::make_loader() const {

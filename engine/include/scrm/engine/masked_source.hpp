@@ -6,7 +6,8 @@
 
 namespace scrm {
 
-/// Blocks keep their places and lose the rows that do not count. rows() is that of the source below.
+/// Blocks keep their places and lose the rows that do not count. rows() is that of the source below. Rows that share
+/// contexts can only be kept all: load throws otherwise.
 class MaskedSource final : public Source {
  public:
   MaskedSource(Source& source, const RowMask& rows) : source_(source), mask_(rows) {}
