@@ -1,5 +1,8 @@
 #include "dense_algebra.hpp"
 
+#include <cblas.h>
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -19,6 +22,12 @@ void dormqr_(const char* side, const char* trans, const int* m, const int* n, co
 }
 
 namespace scrm {
+namespace {
+
+// Rows and columns of a tile: large enough for matrix products at full speed.
+constexpr std::int64_t kTile = 256;
+
+}  // namespace
 
 bool cholesky(double* a, std::int64_t n, std::int64_t leading) {
   if (n == 0) return true;
@@ -26,6 +35,34 @@ bool cholesky(double* a, std::int64_t n, std::int64_t leading) {
   int info = 0;
   dpotrf_("L", &order, a, &lda, &info);
   return info == 0;
+}
+
+bool parallel_cholesky(double* a, std::int64_t n) {
+  const int lead = static_cast<int>(n);
+  const std::int64_t tiles = (n + kTile - 1) / kTile;
+  const auto size = [&](std::int64_t tile) { return static_cast<int>(std::min(kTile, n - tile * kTile)); };
+  const auto corner = [&](std::int64_t i, std::int64_t j) { return a + i * kTile + j * kTile * n; };
+  for (std::int64_t k = 0; k < tiles; ++k) {
+    if (!cholesky(corner(k, k), size(k), n)) return false;
+    const std::int64_t below = tiles - k - 1;
+    tbb::parallel_for(std::int64_t{0}, below, [&](std::int64_t t) {
+      const std::int64_t i = k + 1 + t;
+      cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, size(i), size(k), 1.0, corner(k, k),
+                  lead, corner(i, k), lead);
+    });
+    tbb::parallel_for(std::int64_t{0}, below * below, [&](std::int64_t t) {
+      const std::int64_t i = k + 1 + t / below, j = k + 1 + t % below;
+      if (j > i) return;
+      if (i == j) {
+        cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, size(i), size(k), -1.0, corner(i, k), lead, 1.0,
+                    corner(i, i), lead);
+        return;
+      }
+      cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, size(i), size(j), size(k), -1.0, corner(i, k), lead,
+                  corner(j, k), lead, 1.0, corner(i, j), lead);
+    });
+  }
+  return true;
 }
 
 void symmetric_eigen(double* a, std::int64_t n, std::span<double> values) {

@@ -10,6 +10,9 @@ namespace scrm {
 /// when it is not positive definite to working precision.
 bool cholesky(double* a, std::int64_t n, std::int64_t leading);
 
+/// The same on all threads, with the same bits whatever their number.
+bool parallel_cholesky(double* a, std::int64_t n);
+
 /// Eigenvalues of the symmetric n × n matrix whose lower triangle is given, ascending; `a` becomes the eigenvectors,
 /// one a column. Throws Error when the iteration fails, which finite input does not make it do.
 void symmetric_eigen(double* a, std::int64_t n, std::span<double> values);

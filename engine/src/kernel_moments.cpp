@@ -108,13 +108,56 @@ void FeatureMoments::add_by_tiles(std::span<const double> y, const Fill& fill) {
   }
 }
 
+void FeatureMoments::add_bits(std::span<const double> y, const double* states, std::int64_t features,
+                              std::int64_t bits) {
+  const std::int64_t width = features + bits, side = 1 + features;
+  const auto rows = static_cast<std::int64_t>(y.size());
+  const auto has = [&](std::int64_t row, std::int64_t bit) {
+    return bit == 0 || states[row * width + features + bit - 1] != 0;
+  };
+  // Task t is the pair (k, l), l ≤ k, of bits; bit 0 is the one that every row has.
+  tbb::parallel_for(std::int64_t{0}, (1 + bits) * (1 + bits), [&](std::int64_t t) {
+    const std::int64_t k = t / (1 + bits), l = t % (1 + bits);
+    if (l > k) return;
+    const int d = static_cast<int>(side);
+    std::vector<double> block(at(side * kBlockRows)), answers(at(kBlockRows)), square(at(side * side), 0.0);
+    int filled = 0;
+    const auto flush = [&] {
+      if (filled == 0) return;
+      cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, d, filled, 1.0, block.data(), d, 1.0, square.data(), d);
+      if (l == 0) {
+        cblas_dgemv(CblasColMajor, CblasNoTrans, d, filled, 1.0, block.data(), d, answers.data(), 1, 1.0,
+                    moment_.data() + k * side, 1);
+      }
+      filled = 0;
+    };
+    for (std::int64_t i = 0; i < rows; ++i) {
+      if (!has(i, k) || !has(i, l)) continue;
+      double* to = block.data() + filled * side;
+      to[0] = 1;
+      std::copy_n(states + i * width, features, to + 1);
+      answers[at(filled)] = y[at(i)];
+      if (++filled == kBlockRows) flush();
+    }
+    flush();
+    double* corner = gram_.data() + k * side + l * side * dimension_;
+    for (std::int64_t j = 0; j < side; ++j) {
+      for (std::int64_t i = j; i < side; ++i) {
+        corner[j * dimension_ + i] += square[at(j * side + i)];
+        // Off the diagonal of bits the upper half is needed too; on it nobody reads it.
+        if (i != j && k != l) corner[i * dimension_ + j] += square[at(j * side + i)];
+      }
+    }
+  });
+}
+
 void FeatureMoments::solve(double lambda) {
   if (dimension_ == 0) return;
   if (lambda == 0) return solve_shortest();
   const int d = static_cast<int>(dimension_);
   factor_ = gram_;
   for (std::int64_t j = 0; j < dimension_; ++j) factor_[at(j * dimension_ + j)] += lambda;
-  if (!cholesky(factor_.data(), dimension_, dimension_)) {
+  if (!parallel_cholesky(factor_.data(), dimension_)) {
     throw Error(ErrorKind::data, fmt::format("the features of the states are dependent to working precision and lambda "
                                              "= {} does not part them: raise lambda or scale the states",
                                              lambda));

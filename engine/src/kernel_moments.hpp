@@ -19,6 +19,10 @@ class FeatureMoments {
   /// in fixed groups, and groups add up in order.
   void add(std::span<const double> y, const Fill& fill);
 
+  /// Adds rows whose features are (1, a) ⊗ (1, x), x the first `features` numbers of a state and a the bits that
+  /// follow, all of them 0 or 1: (1, x)(1, x)ᵀ is summed up once for each pair of bits, over the rows that have both.
+  void add_bits(std::span<const double> y, const double* states, std::int64_t features, std::int64_t bits);
+
   /// Weights (ΦᵀΦ + λI)⁻¹Φᵀy. For λ = 0, the shortest of the least-squares solutions: in the Gram matrix of features
   /// scaled to unit length, eigenvalues (above dimension 256: pivots of the Cholesky factor, for a thirtieth of the
   /// time) up to min(1e-13 · dimension, 1e-10) count as empty directions.

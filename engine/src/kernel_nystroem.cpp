@@ -17,7 +17,7 @@ constexpr std::int64_t kLeastCandidates = 2048;
 constexpr std::int64_t kCandidatesPerPoint = 4;
 constexpr std::int64_t kCandidateTile = 512;
 // A residual below this share of the largest k(s, s) is as good as rounding, and dividing by its root would show it.
-constexpr double kLeastResidual = 1e-11;
+constexpr double kLeastResidual = 1e-13;
 
 std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
@@ -152,10 +152,13 @@ Candidates NystroemSystem::offer(std::span<const double> states, std::int64_t ro
 void NystroemSystem::extend_points(std::span<const double> states, std::int64_t rows) {
   if (rows == 0 || points_ == options_.points) return;
   Candidates offered = offer(states, rows);
+  // A residual acts like noise added to λ: it is small where it is small beside both.
+  const double noise = options_.lambda * static_cast<double>(offered.count);
+  const double enough = options_.point_tolerance * (noise > 0 ? std::min(noise, offered.trace) : offered.trace);
   while (points_ < options_.points) {
     double left = 0;
     for (const double r : offered.residual) left += std::max(r, 0.0);
-    if (left <= options_.point_tolerance * offered.trace) return;
+    if (left <= enough) return;
     // Ties go to the earlier row.
     const auto most = std::max_element(offered.residual.begin(), offered.residual.end());
     if (*most <= kLeastResidual * offered.largest) return;

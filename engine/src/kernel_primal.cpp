@@ -13,6 +13,10 @@ class PrimalSystem : public RidgeSystem {
   }
 
   void add(std::span<const double> states, std::span<const double> y) override {
+    if (has_true_bits(states)) {
+      moments_.add_bits(y, states.data(), kernel_.features, kernel_.actions);
+      return moments_.solve(lambda_);
+    }
     moments_.add(y, [&](std::int64_t first, int count, double* out) {
       features_.fill(states.data() + first * kernel_.width(), count, out);
     });
@@ -37,6 +41,16 @@ class PrimalSystem : public RidgeSystem {
   std::size_t bytes() const override { return moments_.bytes() + features_.bytes(); }
 
  private:
+  /// Whether this is the bits kernel and every bit is 0 or 1, as it need not be.
+  bool has_true_bits(std::span<const double> states) const {
+    if (kernel_.kind != KernelKind::bits) return false;
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const auto column = static_cast<std::int64_t>(i) % kernel_.width();
+      if (column >= kernel_.features && states[i] != 0 && states[i] != 1) return false;
+    }
+    return true;
+  }
+
   StateKernel kernel_;
   double lambda_;
   StateFeatures features_;

@@ -184,6 +184,17 @@ TEST_CASE("kernel ridge: the shortest solution of wide feature maps, with fewer 
   }
 }
 
+TEST_CASE("kernel ridge: actions between the bits are as good as bits") {
+  const StateKernel kernel{.kind = KernelKind::bits, .features = 2, .actions = 3};
+  RidgeRows rows = ridge_rows(kernel, 90, 95);
+  rows.states[2] = 0.5;
+  rows.states[8] = -3;
+  const RidgeAnswers truth = textbook(kernel, 1, rows, rows.states);
+  const RidgeAnswers found = answers(fitted(with(kernel, 1, RidgeSolver::primal), rows, {40, 50}), rows.states, 5);
+  CHECK(difference(found.mean, truth.mean) < 1e-9);
+  CHECK(difference(found.width, truth.width) < 1e-9);
+}
+
 TEST_CASE("kernel ridge: before any row the mean is zero and the width the kernel's own") {
   for (const StateKernel& kernel : kernels()) {
     const RidgeRows queries = ridge_rows(kernel, 5, 3);

@@ -28,8 +28,9 @@ struct KernelRidgeOptions {
   std::int64_t expected_rows = 10'000;        ///< of all batches together, for the choice of a solver
   std::size_t memory = std::size_t{4} << 30;  ///< bytes that must not be exceeded
   // Nyström: every batch offers its rows (at most max(2048, 4 · points) of it, in even steps) as inducing states. The
-  // one with the largest residual k(s, s) − |φ(s)|² is taken, again and again, until there are `points` of them or the
-  // residuals of the rows offered sum to at most point_tolerance of their k(s, s). Points are never dropped.
+  // one with the largest residual k(s, s) − |φ(s)|² is taken, again and again, until there are `points` of them, or the
+  // residuals of the rows offered average to at most point_tolerance of λ and of k(s, s), or none exceeds 1e-13 of the
+  // largest k(s, s), which is rounding. Points are never dropped.
   std::int64_t points = 1000;
   double point_tolerance = 1e-9;
 };
