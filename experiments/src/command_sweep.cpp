@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <csignal>
 #include <ctime>
@@ -7,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "command.hpp"
 #include "scrm/experiments/sweep.hpp"
@@ -51,15 +54,29 @@ class InterruptGuard {
   }
 };
 
+/// As a shell reads it back.
+std::string quoted(const std::string& word) {
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c >= 0x80 ||
+           std::string_view("/._-+,:=@%").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 std::string resume_command(const SweepCommand& command) {
-  return fmt::format("scrm sweep {} --out {} --resume", command.file, command.options.out);
+  return fmt::format("scrm sweep {} --out {} --resume", quoted(command.file), quoted(command.options.out));
 }
 
 [[noreturn]] void say_interrupted(const SweepCommand& command, const SweepReport& report) {
-  const std::size_t kept = report.runs.size();
+  // Runs that failed are tried again, so nothing of them is kept.
+  const auto kept = static_cast<std::size_t>(
+      std::count_if(report.runs.begin(), report.runs.end(), [](const RunRecord& run) { return run.ok; }));
   throw Error(ErrorKind::run,
               fmt::format("stopped on request: {} of {} runs are finished and kept in {}; go on with `{}`", kept,
-                          kept + report.unfinished, report.journal, resume_command(command)));
+                          report.runs.size() + report.unfinished, report.journal, resume_command(command)));
 }
 
 void print_json(const SweepCommand& command, const SweepReport& report, std::size_t failed, double seconds,
@@ -134,8 +151,9 @@ void add_sweep_command(CLI::App& program) {
       "Stopped or killed, the same command with --resume goes on where it was.");
   app.add_option("file", command->file, "What to run, in TOML")->required()->type_name("FILE.toml");
   app.add_option("--out", command->options.out, "The archive to write")->required()->type_name("RESULTS.h5");
-  app.add_flag("--resume", command->options.resume, "Go on with what is finished: skip it, run the rest");
-  app.add_flag("--overwrite", command->options.overwrite, "Replace an archive that is there already");
+  auto* resume =
+      app.add_flag("--resume", command->options.resume, "Go on with what is finished: skip it, run the rest");
+  app.add_flag("--overwrite", command->options.overwrite, "Replace an archive that is there already")->excludes(resume);
   auto* shuffle = app.add_option("--shuffle", command->shuffle, "Start runs in an order drawn from this seed")
                       ->type_name("SEED");
   add_common_options(app, command->common);

@@ -57,6 +57,7 @@ class Sitting {
 
   SweepReport run() {
     for (const std::string& remark : plan_.remarks()) warn(remark);
+    refuse_in_vain();
     take_up_earlier_runs();
     const std::vector<Group> groups = group_pending();
     RunJournal journal(journal_path_, journal_header_);
@@ -78,6 +79,19 @@ class Sitting {
  private:
   void warn(const std::string& text) const {
     if (options_.on_warning) options_.on_warning(text);
+  }
+
+  /// What could only fail after hours of work.
+  void refuse_in_vain() const {
+    if (plan_.runs().empty()) {
+      throw Error(ErrorKind::usage, "no method of the list fits any of its environments, so there is nothing to run",
+                  {.file = file_.path()});
+    }
+    if (options_.out.empty()) throw Error(ErrorKind::usage, "the name of the archive is empty; give --out a file name");
+    std::error_code ignored;
+    if (std::filesystem::is_directory(options_.out, ignored)) {
+      throw Error(ErrorKind::usage, "is a folder; give the name of a file to write", {.file = options_.out});
+    }
   }
 
   /// Reads what the archive and the journal hold, and refuses where that would lose or mix something.
@@ -141,10 +155,7 @@ class Sitting {
       const SweepPart& part = plan_.parts()[run.part];
       if (earlier_.count(run.record.identity) > 0) continue;
       if (part.setting == nullptr) {
-        RunRecord failed = run.record;
-        failed.ok = false;
-        failed.message = part.failure;
-        finished_[failed.identity] = std::move(failed);
+        finished_[run.record.identity] = without_data(run, part.failure);
         continue;
       }
       if (part.method.method->deploys) {
@@ -164,6 +175,17 @@ class Sitting {
     });
     for (Group& group : groups) estimate(group);
     return groups;
+  }
+
+  /// The record of a run whose environment cannot be had: what an earlier sitting made of it, else its failure.
+  RunRecord without_data(const PlannedRun& run, const std::string& failure) const {
+    for (const auto& [identity, record] : earlier_) {
+      if (run_key(record) == run_key(run.record)) return record;
+    }
+    RunRecord failed = run.record;
+    failed.ok = false;
+    failed.message = failure;
+    return failed;
   }
 
   void estimate(Group& group) const {
@@ -298,6 +320,7 @@ class Sitting {
         out.push_back(old->second);
       } else if (const auto now = finished_.find(run.record.identity); now != finished_.end()) {
         out.push_back(now->second);
+        asked.insert(now->second.identity);
       }
     }
     for (const auto& [identity, record] : earlier_) {

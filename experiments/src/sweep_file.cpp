@@ -23,6 +23,8 @@ namespace {
 constexpr int kMostRollouts = 40;
 constexpr std::int64_t kMostFirstBatch = 1'000'000'000;
 constexpr std::int64_t kMostSeeds = 1'000'000;
+constexpr std::int64_t kMostRows = std::int64_t{1} << 50;
+constexpr double kLargest = std::numeric_limits<double>::max();
 const char* kDefaultDataDir = "../shared/data";
 
 const std::vector<std::string> kTopKeys = {"environments", "methods", "seeds", "data_dir", "environment", "method"};
@@ -83,8 +85,11 @@ class SweepFile::Reader {
   double number(const toml::node& node, const std::string& key, double least, double most) const {
     const auto value = node.value<double>();
     if (!value || !(*value >= least && *value <= most)) {
-      fail(node, key, std::isinf(most) ? fmt::format("wants a number of {} or more", least)
-                                       : fmt::format("wants a number from {} to {}", least, most));
+      if (most < kLargest) fail(node, key, fmt::format("wants a number from {} to {}", least, most));
+      if (least == -kLargest) fail(node, key, "wants a finite number");
+      // The least positive number that can be written down stands for zero itself being too little.
+      fail(node, key,
+           least > 0 && least < 1e-300 ? "wants a number above 0" : fmt::format("wants a number of {} or more", least));
     }
     return *value;
   }
@@ -100,6 +105,12 @@ class SweepFile::Reader {
   bool truth(const toml::node& node, const std::string& key) const {
     const auto value = node.value_exact<bool>();
     if (!value) fail(node, key, "wants true or false");
+    return *value;
+  }
+
+  std::string text(const toml::node& node, const std::string& key) const {
+    const auto value = node.value_exact<std::string>();
+    if (!value || value->empty()) fail(node, key, "wants a text in quotes");
     return *value;
   }
 
@@ -149,13 +160,12 @@ class SweepFile::Reader {
   }
 
   std::vector<double> numbers(const toml::node& node, const std::string& key, double least) const {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const toml::array* list = node.as_array();
-    if (list == nullptr) return {number(node, key, least, kInfinity)};
+    if (list == nullptr) return {number(node, key, least, kLargest)};
     if (list->empty()) fail(node, key, "the list is empty");
     std::vector<double> out;
     for (const toml::node& item : *list) {
-      out.push_back(number(item, key, least, kInfinity));
+      out.push_back(number(item, key, least, kLargest));
       if (std::count(out.begin(), out.end(), out.back()) > 1) fail(item, key, fmt::format("{} comes twice", out.back()));
     }
     return out;
@@ -168,7 +178,7 @@ class SweepFile::Reader {
         const std::size_t rule = word(item, "lambdas", {"auto", "theory", "log-rows"});
         out.push_back({std::array{LambdaKind::automatic, LambdaKind::theory, LambdaKind::log_rows}[rule], 0});
       } else {
-        const double value = number(item, "lambdas", 0, std::numeric_limits<double>::max());
+        const double value = number(item, "lambdas", 0, kLargest);
         out.push_back({LambdaKind::given, value});
       }
       for (std::size_t i = 0; i + 1 < out.size(); ++i) {
@@ -229,17 +239,17 @@ class SweepFile::Reader {
     } else if (key == "l2") {
       options.l2 = numbers(node, key, 0);
     } else if (key == "alpha") {
-      options.alpha = number(node, key, std::numeric_limits<double>::min(), kInfinity);
+      options.alpha = number(node, key, std::numeric_limits<double>::min(), kLargest);
     } else if (key == "largest_weight") {
       options.largest_weight = number(node, key, std::numeric_limits<double>::min(), kInfinity);
     } else if (key == "bound") {
-      const std::vector<double> box = numbers(node, key, -std::numeric_limits<double>::max());
+      const std::vector<double> box = numbers(node, key, -kLargest);
       if (box.size() != 2 || !(box[0] < box[1])) fail(node, key, "wants two numbers, the lower first");
       options.bound = {box[0], box[1]};
     } else if (key == "max_iterations") {
       options.max_iterations = static_cast<int>(whole(node, key, 1, 1'000'000));
     } else if (key == "tolerance") {
-      options.tolerance = number(node, key, 0, kInfinity);
+      options.tolerance = number(node, key, 0, kLargest);
     } else if (key == "relative_decrease") {
       options.relative_decrease = number(node, key, 0, 1);
     } else {
@@ -260,7 +270,7 @@ class SweepFile::Reader {
     } else if (key == "projection") {
       options.projection = whole(node, key, 0, 1'000'000);
     } else if (key == "bonus") {
-      options.bonus = number(node, key, -std::numeric_limits<double>::max(), std::numeric_limits<double>::max());
+      options.bonus = number(node, key, -kLargest, kLargest);
     } else if (key == "unit_length") {
       options.unit_length = truth(node, key);
     }
@@ -282,8 +292,8 @@ SweepFile::SweepFile(const std::string& path) : path_(path), text_(read_text(pat
   for (const std::string& name : reader_->strings("methods")) {
     const toml::table* own = reader_->section("method", name);
     if (own != nullptr) reader_->require_known(*own, variant_keys);
-    const auto like = own != nullptr ? (*own)["like"].value<std::string>() : std::nullopt;
-    methods_.push_back({name, &find_method(like.value_or(name))});
+    const toml::node* like = own != nullptr ? own->get("like") : nullptr;
+    methods_.push_back({name, &find_method(like != nullptr ? reader_->text(*like, "like") : name)});
   }
   for (const char* group : {"environment", "method"}) {
     const toml::node* node = root.get(group);
@@ -302,11 +312,12 @@ SweepFile::SweepFile(const std::string& path) : path_(path), text_(read_text(pat
     }
   }
   seeds_ = reader_->seeds();
-  const auto folder = root["data_dir"].value<std::string>();
+  const toml::node* folder = root.get("data_dir");
   const char* variable = std::getenv("SCRM_DATA_DIR");
   if (folder) {
-    const std::filesystem::path beside = std::filesystem::path(path_).parent_path() / *folder;
-    data_dir_ = std::filesystem::exists(beside) ? beside.string() : *folder;
+    const std::string name = reader_->text(*folder, "data_dir");
+    const std::filesystem::path beside = std::filesystem::path(path_).parent_path() / name;
+    data_dir_ = std::filesystem::exists(beside) ? beside.string() : name;
   } else {
     data_dir_ = variable != nullptr && *variable != '\0' ? variable : kDefaultDataDir;
   }
@@ -325,6 +336,16 @@ RunOptions SweepFile::options(const RunOptions& defaults, const std::string& env
   reader_->apply(reader_->root(), options);
   if (const toml::table* own = reader_->section("environment", environment)) reader_->apply(*own, options);
   if (const toml::table* own = reader_->section("method", method)) reader_->apply(*own, options);
+  const BatchPlan& batches = options.batches;
+  // The batch behind the last counts too: regret is charged for it.
+  const std::int64_t firsts = BatchPlan{1, batches.growth}.begin(options.rollouts + 1);
+  if (batches.first > kMostRows / firsts) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} / {}: rollouts = {} with first_batch = {} are more rows than any machine can go "
+                            "through; take fewer rollouts, a smaller first batch or growth = \"linear\"",
+                            environment, method, options.rollouts, batches.first),
+                {.file = path_});
+  }
   return options;
 }
 

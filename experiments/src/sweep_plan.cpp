@@ -79,7 +79,8 @@ void SweepPlan::add_part(const SweepFile& file, const std::string& environment, 
   part.setting = setting;
   part.failure = failure;
   part.options = file.options(setting != nullptr ? setting->defaults() : RunOptions{}, environment, method.name);
-  options_text_ += describe(part);
+  // Without its data nothing can be said about a part that a later sitting, with the data, would have to agree with.
+  if (setting != nullptr) options_text_ += describe(part);
   parts_.push_back(std::move(part));
   add_runs(file, parts_.size() - 1);
 }
