@@ -353,16 +353,19 @@ class LabelledSetting final : public Setting {
   }
 
   std::string fingerprint() const override {
-    // FNV-1a over labels and contexts: another file under the same name is another environment.
+    // FNV-1a over labels and contexts: another file under the same name is another environment, and so is one whose
+    // first policy is made otherwise.
     std::uint64_t hash = 0xcbf29ce484222325;
     const auto add = [&hash](const void* bytes, std::size_t count) {
       for (std::size_t i = 0; i < count; ++i) hash = (hash ^ static_cast<const unsigned char*>(bytes)[i]) * 0x100000001b3;
     };
     add(data_->label.data(), data_->label.size());
     add(data_->context.data(), data_->context.size() * sizeof(double));
+    add(data_->indptr.data(), data_->indptr.size() * sizeof(std::int64_t));
     add(data_->indices.data(), data_->indices.size() * sizeof(std::int32_t));
     add(data_->values.data(), data_->values.size() * sizeof(double));
-    return fmt::format("{} rows, {} features, {} labels, {:016x}", data_->rows, data_->features, data_->labels, hash);
+    return fmt::format("{} rows, {} features, {} labels, bonus {}, {} length, {:016x}", data_->rows, data_->features,
+                       data_->labels, traits_.bonus, traits_.unit_length ? "unit" : "own", hash);
   }
 
   std::size_t world_bytes(const RunOptions& options) const override {
