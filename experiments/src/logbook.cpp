@@ -47,7 +47,8 @@ void Logbook::pool(std::unique_ptr<Source> batch) {
   owned_ = world_.regenerated(actors_);
   if (!owned_) {
     throw Error(ErrorKind::memory,
-                fmt::format("{} logged rows do not fit into the budget, and this environment cannot make them anew",
+                fmt::format("{} logged rows do not fit into the budget, and this environment cannot make them anew; "
+                            "give a larger --memory",
                             rows_logged_));
   }
   rows_ = owned_.get();

@@ -200,7 +200,8 @@ class Sitting {
     const std::size_t bytes = learns ? static_cast<std::size_t>(pools ? all : last) * setting.row_bytes(options) : 0;
     // Half the budget for one run's rows leaves room for others beside it.
     const bool held = options_.memory == 0 || copies * bytes <= options_.memory / 2;
-    group.rows_memory = held ? std::max(copies * bytes, kStreamingBytes) : kStreamingBytes;
+    // The bytes are an estimate: rows that are to be held are not turned away for being a little more.
+    group.rows_memory = held ? options_.memory : kStreamingBytes;
     group.memory = setting.world_bytes(options) + (held ? copies * bytes : kStreamingBytes);
     group.cost = static_cast<double>(learns ? (pools ? 2 * all : all) : 1) *
                  static_cast<double>(setting.row_bytes(options)) * static_cast<double>(group.runs.size());

@@ -31,6 +31,11 @@ constexpr int kSkylineFolds = 5;
 constexpr std::uint32_t kShuffleStream = 0x5B1F;
 constexpr std::uint32_t kProjectionStream = 0x9403;
 
+/// Rows kept apart for the test.
+std::int64_t test_rows_of(std::int64_t rows) {
+  return static_cast<std::int64_t>(std::ceil(kTestShare * static_cast<double>(rows) - 1e-9));
+}
+
 /// Rows [0, n) in an order drawn from the seed.
 std::vector<std::int64_t> shuffled(std::int64_t n, std::uint64_t seed) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
@@ -106,8 +111,7 @@ class LabelledWorld final : public World {
   LabelledWorld(std::shared_ptr<const LabelledData> data, std::uint64_t seed, const RunOptions& options, double bonus)
       : data_(std::move(data)), seed_(seed), options_(options) {
     std::vector<std::int64_t> order = shuffled(data_->rows, seed);
-    const auto test_rows =
-        static_cast<std::ptrdiff_t>(std::ceil(kTestShare * static_cast<double>(data_->rows) - 1e-9));
+    const std::int64_t test_rows = test_rows_of(data_->rows);
     test_.assign(order.begin(), order.begin() + test_rows);
     train_.assign(order.begin() + test_rows, order.end());
     schema_.action_kind = ActionKind::multilabel;
@@ -378,7 +382,7 @@ class LabelledSetting final : public Setting {
            static_cast<std::size_t>(data_->labels) * 9;
   }
   std::int64_t rows_before(int batch, const RunOptions& options) const override {
-    return data_->rows * 2 / 3 * batch / options.rollouts * options.replays;
+    return (data_->rows - test_rows_of(data_->rows)) * batch / options.rollouts * options.replays;
   }
 
  private:

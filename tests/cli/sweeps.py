@@ -7,6 +7,7 @@ import re
 import subprocess
 
 import h5py
+import numpy as np
 
 from harness import PROGRAM, ProgramTest, run
 
@@ -54,13 +55,27 @@ def runs(path):
     columns = archive(path)
     out = {}
     for i, seed in enumerate(columns["seed"]):
-        key = (columns["environment"][i], columns["method"][i], columns["lambda_rule"][i],
-               repr(float(columns["hyperparameter"][i])), repr(float(columns["l2"][i])) if "l2" in columns else "", int(seed))
+        # NaN is no key: it is not equal to itself.
+        numbers = [repr(float(columns[name][i])) for name in ("hyperparameter", "l2") if name in columns]
+        key = (columns["environment"][i], columns["method"][i], columns["lambda_rule"][i], *numbers, int(seed))
         if key in out:
             raise AssertionError(f"{key} is in the archive twice")
         out[key] = (columns["status"][i], columns["loss"][i].tobytes(), columns["rows"][i].tobytes(),
                     columns["regret"][i].tobytes(), columns["theta"][i].tobytes(), columns["identity"][i])
     return out
+
+
+def write_labelled(path, rows, features, labels):
+    """A labelled data set whose bits lean on the first feature, where there is one."""
+    random = np.random.default_rng(rows)
+    context = random.normal(size=(rows, features))
+    leaning = context[:, :1] if features else 0
+    with h5py.File(path, "w") as file:
+        file.attrs["format"] = "scrm-labelled"
+        file.attrs["format_version"] = 1
+        file["context"] = context
+        file["label"] = (random.normal(size=(rows, labels)) + leaning > 0.3).astype(np.uint8)
+    return path
 
 
 class SweepTest(ProgramTest):
@@ -90,7 +105,7 @@ class SweepTest(ProgramTest):
         return process
 
     def wait_for_runs(self, process, journal, more_than=0):
-        """Until the journal holds bytes beyond this many, so that runs are finished; fails when the sweep ends first."""
+        """Until the journal holds more bytes than that, so that runs are finished; fails when the sweep ends first."""
         while not (journal.exists() and journal.stat().st_size > more_than):
             try:
                 process.wait(timeout=0.002)

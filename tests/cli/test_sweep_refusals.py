@@ -11,6 +11,44 @@ from harness import DATA_DIR, main, need_data, run
 from sweeps import SweepTest, archive, bits, runs
 
 BASE = {"environments": ["pricing"], "methods": ["crm"], "rollouts": 1, "lambdas": 0.01}
+# Key, value, what is said about it.
+WRONG = [
+    ("seeds", "many", "wants a whole number from 1 to 1000000"),
+    ("seeds", 0, "wants a whole number"),
+    ("seeds", 2.5, "wants a whole number"),
+    ("seeds", [1, 1], "a seed comes twice"),
+    ("seeds", [], "the list is empty"),
+    ("seeds", [-1], "wants a whole number from 0"),
+    ("rollouts", 0, "wants a whole number from 1 to 40"),
+    ("rollouts", True, "wants a whole number"),
+    ("first_batch", 0, "wants a whole number from 1"),
+    ("growth", "cubic", 'wants one of "doubling", "linear"'),
+    ("lambdas", [-1], "wants a number of 0 or more"),
+    ("lambdas", [True], "wants a number of 0 or more"),
+    ("lambdas", [], "the list is empty"),
+    ("lambdas", "best", 'wants one of "auto"'),
+    ("lambdas", [0.1, 0.1], "one comes twice"),
+    ("l2", float("inf"), "wants a number of 0 or more"),
+    ("l2", [0.1, -2], "wants a number of 0 or more"),
+    ("l2", float("nan"), "wants a number of 0 or more"),
+    ("alpha", 0, "wants a number above 0"),
+    ("alpha", float("inf"), "wants a number above 0"),
+    ("epsilon", 1.5, "wants a number from 0 to 1"),
+    ("warm_start", 1, "wants true or false"),
+    ("past", "none", 'wants one of "last", "all-naive", "all-balance"'),
+    ("penalty", "var", 'wants one of "se", "sd"'),
+    ("estimator", "dr", 'wants one of "ips"'),
+    ("protocol", "mine", 'wants one of "paper", "published"'),
+    ("bound", [1, 0], "wants two numbers, the lower first"),
+    ("bound", "wide", "wants a finite number"),
+    ("replays", 3, "wants a divisor of"),
+    ("data_dir", 5, "wants a text in quotes"),
+    ("environments", "pricing", "wants a list of names"),
+    ("environments", [], "wants a list of names"),
+    ("methods", [7], "wants names in quotes"),
+    ("methods", ["crm", "crm"], '"crm" comes twice'),
+    ("environment", 3, "wants tables such as [environment.NAME]"),
+]
 
 
 class SweepFile(SweepTest):
@@ -22,14 +60,16 @@ class SweepFile(SweepTest):
         return done.stderr
 
     def test_unknown_keys_get_a_line_and_a_suggestion(self):
-        self.assertIn("sweep.toml: line 5: rolouts: there is no such key; did you mean rollouts?", self.refused(rolouts=3))
+        self.assertIn("sweep.toml: line 5: rolouts: there is no such key; did you mean rollouts?",
+                      self.refused(rolouts=3))
         self.assertIn("line 6: wam_start: there is no such key; did you mean warm_start?",
                       self.refused("[method.crm]\nwam_start = true\n"))
         self.assertIn("line 6: like: there is no such key", self.refused('[environment.pricing]\nlike = "gaussian"\n'))
         self.assertIn("did you mean seeds?", self.refused(seed=3))
 
     def test_unknown_names_get_a_suggestion(self):
-        self.assertIn('there is no environment "prcing"; did you mean "pricing"?', self.refused(environments=["prcing"]))
+        self.assertIn('there is no environment "prcing"; did you mean "pricing"?',
+                      self.refused(environments=["prcing"]))
         self.assertIn('there is no method "srcm"; did you mean "scrm"?', self.refused(methods=["srcm"]))
         self.assertIn('"baseline"', self.refused('[method.mine]\nlike = "basline"\n', methods=["mine"]))
         message = self.refused(methods=["zzzzzz"])
@@ -37,24 +77,7 @@ class SweepFile(SweepTest):
             self.assertIn(name, message)
 
     def test_values_of_the_wrong_type_or_size_are_named_with_their_line(self):
-        for key, value, complaint in [
-                ("seeds", "many", "wants a whole number from 1 to 1000000"), ("seeds", 0, "wants a whole number"),
-                ("seeds", 2.5, "wants a whole number"), ("seeds", [1, 1], "a seed comes twice"), ("seeds", [], "the list is empty"),
-                ("seeds", [-1], "wants a whole number from 0"), ("rollouts", 0, "wants a whole number from 1 to 40"),
-                ("rollouts", True, "wants a whole number"), ("first_batch", 0, "wants a whole number from 1"),
-                ("growth", "cubic", 'wants one of "doubling", "linear"'), ("lambdas", [-1], "wants a number of 0 or more"),
-                ("lambdas", [True], "wants a number of 0 or more"), ("lambdas", [], "the list is empty"),
-                ("lambdas", "best", 'wants one of "auto"'), ("lambdas", [0.1, 0.1], "one comes twice"),
-                ("l2", float("inf"), "wants a number of 0 or more"), ("l2", [0.1, -2], "wants a number of 0 or more"),
-                ("l2", float("nan"), "wants a number of 0 or more"), ("alpha", 0, "wants a number above 0"),
-                ("alpha", float("inf"), "wants a number above 0"), ("epsilon", 1.5, "wants a number from 0 to 1"),
-                ("warm_start", 1, "wants true or false"), ("past", "none", 'wants one of "last", "all-naive", "all-balance"'),
-                ("penalty", "var", 'wants one of "se", "sd"'), ("estimator", "dr", 'wants one of "ips"'),
-                ("protocol", "mine", 'wants one of "paper", "published"'), ("bound", [1, 0], "wants two numbers, the lower first"),
-                ("bound", "wide", "wants a finite number"), ("replays", 3, "wants a divisor of"),
-                ("data_dir", 5, "wants a text in quotes"), ("environments", "pricing", "wants a list of names"),
-                ("environments", [], "wants a list of names"), ("methods", [7], "wants names in quotes"),
-                ("methods", ["crm", "crm"], '"crm" comes twice'), ("environment", 3, "wants tables such as [environment.NAME]")]:
+        for key, value, complaint in WRONG:
             with self.subTest(key=key, value=value):
                 keys = {name: BASE[name] for name in BASE if name != key}
                 text = {"inf": "inf", "nan": "nan"}.get(str(value))
@@ -67,7 +90,8 @@ class SweepFile(SweepTest):
 
     def test_tables_that_are_about_nothing_are_refused(self):
         self.assertIn("line 5: scrm: this table is about no method of the list", self.refused("[method.scrm]\n"))
-        self.assertIn("line 5: gaussian: this table is about no environment of the list", self.refused("[environment.gaussian]\n"))
+        self.assertIn("line 5: gaussian: this table is about no environment of the list",
+                      self.refused("[environment.gaussian]\n"))
         self.assertIn("line 6: crm: wants a table", self.refused("[method]\ncrm = 5\n"))
         self.assertIn("line 6: like: wants a text in quotes", self.refused("[method.crm]\nlike = 5\n"))
 
@@ -181,9 +205,9 @@ class Resume(SweepTest):
     def test_a_change_that_conflicts_is_named_with_old_and_new(self):
         path, _ = self.sweep(self.write(**self.KEYS))
         before = path.read_bytes()
-        for change, name, old, new in [({"rollouts": 5}, "rollouts", "4", "5"), ({"growth": "linear"}, "growth", "doubling", "linear"),
-                                       ({"alpha": 0.5}, "alpha", "auto", "0.5"), ({"past": "all-naive"}, "past", "last", "all-naive")]:
-            _, done = self.sweep(self.write(**{**self.KEYS, **change}), "--resume", check=2)
+        for name, old, new in [("rollouts", 4, 5), ("growth", "doubling", "linear"), ("alpha", "auto", 0.5),
+                               ("past", "last", "all-naive")]:
+            _, done = self.sweep(self.write(**{**self.KEYS, name: new}), "--resume", check=2)
             self.assertIn(f"pricing / crm: {name} was {old} and is {new}", done.stderr)
             self.assertIn("another --out", done.stderr)
         self.assertEqual(path.read_bytes(), before)
@@ -194,7 +218,8 @@ class Resume(SweepTest):
         seen = runs(path)
         keys = dict(self.KEYS)
         for change, new in [({"seeds": 3}, 4), ({"lambdas": [0.1, 1e-3, "auto", 1e-2]}, 12), ({"l2": [0.0, 0.5]}, 24),
-                            ({"methods": ["baseline", "crm", "scrm"]}, 3), ({"environments": ["gaussian", "pricing"]}, 15)]:
+                            ({"methods": ["baseline", "crm", "scrm"]}, 3),
+                            ({"environments": ["gaussian", "pricing"]}, 15)]:
             keys.update(change)
             self.assertEqual(self.resumed(self.write(**keys)), (new, len(seen)), change)
             now = runs(path)
