@@ -10,6 +10,7 @@
 #include "scrm/experiments/sample_actions.hpp"
 #include "scrm/experiments/simulate.hpp"
 #include "scrm/experiments/world.hpp"
+#include "scrm/io/error.hpp"
 #include "settings.hpp"
 
 namespace scrm {
@@ -77,12 +78,14 @@ class SyntheticWorld final : public World {
     options.rows = batches_.rows(batch);
     options.first_row = batches_.begin(batch);
     options.deployment.seed = seed_;
+    options.label_propensity = schema_.label_propensity;
     return std::make_unique<SimulatedSource>(environment_, actor.policy, "the deployed policy", options);
   }
 
   std::unique_ptr<Source> regenerated(const std::vector<Deployed>& actors) const override {
     SimulateOptions options;
     options.deployment.seed = seed_;
+    options.label_propensity = schema_.label_propensity;
     std::vector<ActingStretch> stretches;
     for (const Deployed& actor : actors) {
       const std::int64_t rows = batches_.rows(static_cast<int>(stretches.size()));
@@ -120,7 +123,9 @@ class SyntheticWorld final : public World {
   }
 
   Policy skyline() const override {
-    if (environment_->action_kind() != ActionKind::continuous) return start_;
+    if (environment_->action_kind() != ActionKind::continuous) {
+      throw Error(ErrorKind::run, "the right answers are not defined here, so there is no skyline; leave the method out");
+    }
     const auto features = environment_->features();
     std::vector<double> x(static_cast<std::size_t>(kSkylineRows * features)), y;
     std::vector<double> context(static_cast<std::size_t>(features) * kBlockRows),

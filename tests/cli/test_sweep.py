@@ -124,6 +124,14 @@ class Archive(SweepTest):
         result = json.loads(done.stdout)
         self.assertEqual((result["runs"], result["failed"]), (4, 1))
 
+    def test_a_skyline_is_a_number_only_where_right_answers_are_defined(self):
+        path, _ = self.sweep(self.write(environments=["pricing", "multilabel", "categorical"],
+                                        methods=["baseline", "skyline"], rollouts=1), check=1)
+        columns = archive(path)
+        self.assertEqual(columns["status"], ["ok", "ok", "ok", "failed", "ok", "failed"])
+        self.assertLess(columns["final_loss"][1], columns["final_loss"][0])
+        self.assertIn("there is no skyline", columns["message"][3])
+
     def test_so_many_variants_that_their_options_exceed_64_kilobytes(self):
         names = [f"v{i}" for i in range(200)]
         tables = "".join(f'[method.{name}]\nlike = "baseline"\n' for name in names)
