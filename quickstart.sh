@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From a fresh clone to a first answer: installs what is missing, builds, logs a million decisions of a simulated shop
-# asks what two other pricing policies would have done, and learns a better one. Run it again and only the questions are
-# asked again.
+# asks what two other pricing policies would have done, learns a better one, and compares learning once with learning
+# again and again (CRM and SCRM). Run it again and only the questions are asked again.
 set -euo pipefail
 cd "$(dirname "$0")"
 . cmake/setup.sh
@@ -41,4 +41,7 @@ say "What two other policies would have done"
 say "A better policy, learned from the same logs"
 "$scrm" learn "$work/logs" --kind gaussian --scale 0.5 --lambda 1 --out "$work/learned.toml"
 
-say "The program is $scrm; try $scrm evaluate --help"
+say "Learn once or learn, deploy and learn again? CRM against SCRM, 10 seeds"
+"$scrm" sweep examples/compare.toml --out "$work/results.h5" --overwrite
+
+say "The program is $scrm; try $scrm sweep --help"
