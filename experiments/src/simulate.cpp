@@ -42,7 +42,7 @@ Schema simulated_schema(const Environment& environment, const SimulateOptions& o
   schema.context_type = options.float32 ? FloatType::f32 : FloatType::f64;
   if (schema.action_kind == ActionKind::multilabel) {
     schema.propensity = PropensityForm::logarithm;
-    schema.label_propensity = true;
+    schema.label_propensity = options.label_propensity;
   }
   return schema;
 }

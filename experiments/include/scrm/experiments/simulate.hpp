@@ -23,6 +23,7 @@ struct SimulateOptions {
   /// `density` and then N(0, 1). 0: a dense context without them.
   std::int64_t sparse_features = 0;
   double density = 0.01;
+  bool label_propensity = true;  ///< multilabel: record the probability of every bit, where bits are independent
 };
 
 /// What rows of this environment look like: propensities as log_propensity with label_propensity for multilabel
