@@ -31,7 +31,8 @@ void add_up(const Block& block, Eigen::MatrixXd& out) {
 
 }  // namespace
 
-std::optional<ContextWhitening> ContextWhitening::make(Source& source, const Policy& policy, const PassOptions& pass) {
+std::optional<ContextWhitening> ContextWhitening::make(Source& source, const Policy& policy, double l2,
+                                                       const PassOptions& pass) {
   const Schema& schema = source.schema();
   const bool linear = (policy.kind == PolicyKind::gaussian || policy.kind == PolicyKind::lognormal) &&
                       policy.features == FeatureMap::linear;
@@ -45,6 +46,9 @@ std::optional<ContextWhitening> ContextWhitening::make(Source& source, const Pol
   moments /= rows;
   moments.diagonal() *= 1 + kRidge;
   moments.diagonal().array() += kRidge;
+  // The objective's own ridge bends it where contexts do not: a metric without it would stretch those directions until
+  // the ridge is a cliff.
+  moments.diagonal().tail(schema.features).array() += l2;
   const Eigen::LLT<Eigen::MatrixXd> factor(moments);
   if (factor.info() != Eigen::Success) return std::nullopt;
   return ContextWhitening(factor.matrixL());

@@ -16,9 +16,9 @@ namespace scrm {
 /// together make a search in θ crawl along a valley; in ψ there is none.
 class ContextWhitening {
  public:
-  /// One pass over the contexts. Nothing for policies that are not linear in few dense features, where it would not pay
-  /// or not help.
-  static std::optional<ContextWhitening> make(Source& source, const Policy& policy, const PassOptions& pass);
+  /// One pass over the contexts, to whose moments the objective's ridge l2 adds its own curvature. Nothing for policies
+  /// that are not linear in few dense features, where it would not pay or not help.
+  static std::optional<ContextWhitening> make(Source& source, const Policy& policy, double l2, const PassOptions& pass);
 
   std::vector<double> to_theta(const std::vector<double>& psi) const;
   std::vector<double> to_psi(const std::vector<double>& theta) const;

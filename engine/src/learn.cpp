@@ -81,7 +81,7 @@ bool stays_cached(const Source& source) {
 void run_searches(Source& source, std::vector<Search>& searches, const LearnOptions& options, const PassOptions& pass) {
   std::optional<ContextWhitening> whitening;
   if (options.whiten && !options.minimize.bound) {
-    whitening = ContextWhitening::make(source, searches.front().start.policy, pass);
+    whitening = ContextWhitening::make(source, searches.front().start.policy, options.rules.l2, pass);
   }
   const ContextWhitening* white = whitening ? &*whitening : nullptr;
   if (searches.size() == 1 || stays_cached(source)) {
