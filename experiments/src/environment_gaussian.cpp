@@ -29,11 +29,8 @@ class GaussianEnvironment final : public Environment {
   }
 
   void draw(const EnvironmentRows& rows) const noexcept override {
-    for (int i = 0; i < rows.rows; ++i) {
-      const std::int64_t row = rows.first_row + i;
-      const std::int64_t drawn_for = shared_target_ ? shared_target_->batch_of(row) : row;
-      rows.state[i] = kBestAction + kSpread * row_stream(rows.deployment, Purpose::loss, drawn_for).normal();
-    }
+    if (shared_target_) return share_targets(rows);
+    for (int i = 0; i < rows.rows; ++i) rows.state[i] = target(rows.deployment, rows.first_row + i);
   }
 
   void losses(const EnvironmentRows& rows, const Block& actions, double* out) const noexcept override {
@@ -67,6 +64,21 @@ class GaussianEnvironment final : public Environment {
   }
 
  private:
+  static double target(const Deployment& deployment, std::int64_t key) noexcept {
+    return kBestAction + kSpread * row_stream(deployment, Purpose::loss, key).normal();
+  }
+
+  /// One y for all rows of a batch.
+  void share_targets(const EnvironmentRows& rows) const noexcept {
+    const std::int64_t last = rows.first_row + rows.rows;
+    for (std::int64_t row = rows.first_row; row < last;) {
+      const int batch = shared_target_->batch_of(row);
+      const std::int64_t end = std::min(last, shared_target_->begin(batch + 1));
+      std::fill(rows.state + (row - rows.first_row), rows.state + (end - rows.first_row), target(rows.deployment, batch));
+      row = end;
+    }
+  }
+
   std::optional<BatchPlan> shared_target_;
 };
 
