@@ -122,7 +122,9 @@ class Sitting {
     if (journal) {
       refuse_conflicts(journal->header_text, journal_path_);
       journal_header_ = journal->header_text;
+      check_identities(journal->records);
     }
+    refuse_mixtures();
   }
 
   void refuse_conflicts(const std::string& before, const std::string& file) const {
@@ -134,6 +136,24 @@ class Sitting {
                             fmt::join(found.begin(), found.begin() + std::min<std::ptrdiff_t>(3, std::ssize(found)), "; "),
                             found.size() > 3 ? fmt::format("; and {} more", found.size() - 3) : ""),
                 {.file = file});
+  }
+
+  /// Parts that joined a sweep after its journal was begun are not in its header: their runs speak for themselves.
+  void refuse_mixtures() const {
+    std::map<std::string, std::string> planned;
+    for (const PlannedRun& run : plan_.runs()) {
+      if (plan_.parts()[run.part].setting != nullptr) planned[run_key(run.record)] = run.record.identity;
+    }
+    for (const auto& [identity, record] : earlier_) {
+      const auto same = planned.find(run_key(record));
+      if (same == planned.end() || same->second == identity) continue;
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("the finished run {} was made under other options, so going on would mix two experiments; "
+                      "undo the change, or write to another --out",
+                      same->first),
+          {.file = options_.out});
+    }
   }
 
   /// Keeps earlier runs that succeeded; those that failed are tried again.
@@ -148,8 +168,6 @@ class Sitting {
   std::vector<Group> group_pending() {
     std::map<std::pair<std::size_t, std::int64_t>, Group> shared;
     std::vector<Group> groups;
-    // The journal may know more than the archive; what it has is looked at before anything runs.
-    if (const auto journal = read_journal(journal_path_)) check_identities(journal->records);
     for (std::size_t i = 0; i < plan_.runs().size(); ++i) {
       const PlannedRun& run = plan_.runs()[i];
       const SweepPart& part = plan_.parts()[run.part];

@@ -107,6 +107,29 @@ class Killed(SweepTest):
         self.assert_same_bits(self.sweep(more, out="straight.h5")[0], self.dir / "results.h5")
 
 
+    def test_what_joined_a_sweep_later_cannot_change_either(self):
+        journal = self.dir / "results.h5.journal"
+
+        def killed(sweep_file, *options):
+            size = journal.stat().st_size if journal.exists() else 0
+            process = self.start(sweep_file, *options)
+            self.wait_for_runs(process, journal, size + 10_000)
+            process.kill()
+            process.communicate()
+
+        killed(self.write(**KEYS))
+        # The longest come first, so that those which join are the next to be finished.
+        joined = {**KEYS, "environments": ["pricing", "advertising", "gaussian"]}
+        killed(self.write(**joined, tables="[environment.gaussian]\nrollouts = 10\n"), "--resume")
+        before = journal.read_bytes()
+        _, done = self.sweep(self.write("other.toml", **joined, tables="[environment.gaussian]\nrollouts = 9\n"),
+                             "--resume", check=2)
+        self.assertRegex(done.stderr, "the finished run gaussian / .* was made under other options")
+        self.assertEqual(journal.read_bytes(), before)
+        self.sweep(self.dir / "sweep.toml", "--resume")
+        self.assert_same_bits(self.sweep(self.dir / "sweep.toml", out="straight.h5")[0], self.dir / "results.h5")
+
+
 class Interrupted(SweepTest):
     def interrupted(self, number):
         folder = self.dir / "with spaces, 'quotes'"
