@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
+#include <utility>
 
 #include "scrm/io/error.hpp"
 #include "version.hpp"
@@ -36,19 +38,30 @@ std::vector<HyperParameters> grid(const SweepPart& part) {
   return out;
 }
 
-/// Lines of each part.
-std::map<std::string, std::vector<std::string>> sections(const std::string& text) {
-  std::map<std::string, std::vector<std::string>> out;
+/// Names and values of one part, in the order of its text.
+using Settled = std::vector<std::pair<std::string, std::string>>;
+
+/// The lines `name = value` of each part.
+std::map<std::string, Settled> sections(const std::string& text) {
+  std::map<std::string, Settled> out;
   std::istringstream lines(text);
-  std::string name;
+  std::string part;
   for (std::string line; std::getline(lines, line);) {
     if (line.size() > 1 && line.front() == '[') {
-      name = line.substr(1, line.size() - 2);
-    } else {
-      out[name].push_back(line);
+      part = line.substr(1, line.size() - 2);
+      continue;
     }
+    const std::size_t equals = std::min(line.find(" = "), line.size());
+    out[part].emplace_back(line.substr(0, equals), line.substr(std::min(equals + 3, line.size())));
   }
   return out;
+}
+
+/// The value of that name as a sentence says it.
+std::string value_of(const Settled& part, const std::string& name) {
+  const auto found = std::find_if(part.begin(), part.end(), [&name](const auto& entry) { return entry.first == name; });
+  if (found == part.end()) return "not known";
+  return found->second.empty() ? "empty" : found->second;
 }
 
 }  // namespace
@@ -117,15 +130,18 @@ std::string run_key(const RunRecord& run) {
 std::vector<std::string> conflicts(const std::string& before, const std::string& now) {
   std::vector<std::string> out;
   const auto old_parts = sections(before);
-  for (const auto& [name, lines] : sections(now)) {
-    const auto old = old_parts.find(name);
+  for (const auto& [part, options] : sections(now)) {
+    const auto old = old_parts.find(part);
     if (old == old_parts.end()) continue;
-    for (std::size_t i = 0; i < std::max(lines.size(), old->second.size()); ++i) {
-      const std::string was = i < old->second.size() ? old->second[i] : "";
-      const std::string is = i < lines.size() ? lines[i] : "";
-      if (was == is) continue;
-      const auto value = [](const std::string& line) { return line.substr(std::min(line.size(), line.find('=') + 2)); };
-      out.push_back(fmt::format("{}: {} was {} and is {}", name, is.substr(0, is.find(' ')), value(was), value(is)));
+    // By name, since another version may know other options.
+    std::vector<std::string> names;
+    for (const auto& [name, value] : options) names.push_back(name);
+    for (const auto& [name, value] : old->second) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+    for (const std::string& name : names) {
+      const std::string was = value_of(old->second, name), is = value_of(options, name);
+      if (was != is) out.push_back(fmt::format("{}: {} was {} and is {}", part, name, was, is));
     }
   }
   return out;
