@@ -1,11 +1,11 @@
 #include "dense_algebra.hpp"
 
 #include <cblas.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "parallel_indices.hpp"
 #include "scrm/io/error.hpp"
 
 // OpenBLAS carries LAPACK but Debian's package of it has no header for these.
@@ -45,12 +45,12 @@ bool parallel_cholesky(double* a, std::int64_t n) {
   for (std::int64_t k = 0; k < tiles; ++k) {
     if (!cholesky(corner(k, k), size(k), n)) return false;
     const std::int64_t below = tiles - k - 1;
-    tbb::parallel_for(std::int64_t{0}, below, [&](std::int64_t t) {
+    parallel_indices(below, [&](std::int64_t t) {
       const std::int64_t i = k + 1 + t;
       cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, size(i), size(k), 1.0, corner(k, k),
                   lead, corner(i, k), lead);
     });
-    tbb::parallel_for(std::int64_t{0}, below * below, [&](std::int64_t t) {
+    parallel_indices(below * below, [&](std::int64_t t) {
       const std::int64_t i = k + 1 + t / below, j = k + 1 + t % below;
       if (j > i) return;
       if (i == j) {

@@ -1,6 +1,5 @@
 #include <cblas.h>
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 
 #include "dense_algebra.hpp"
 #include "kernel_system.hpp"
+#include "parallel_indices.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {
@@ -108,8 +108,8 @@ void DualSystem::fill_factor(std::span<const double> states, Panel& panel) const
   const int rows = static_cast<int>(panel.rows), first = static_cast<int>(panel.first);
   const std::int64_t width = kernel_.width();
   panel.factor.resize(at(panel.rows * panel.rows));
-  tbb::parallel_for(0, (rows + kColumnsAtOnce - 1) / kColumnsAtOnce, [&](int tile) {
-    const int begin = tile * kColumnsAtOnce, count = std::min(kColumnsAtOnce, rows - begin);
+  parallel_indices((rows + kColumnsAtOnce - 1) / kColumnsAtOnce, [&](std::int64_t tile) {
+    const int begin = static_cast<int>(tile) * kColumnsAtOnce, count = std::min(kColumnsAtOnce, rows - begin);
     double* corner = panel.factor.data() + begin * panel.rows + begin;
     kernel_block(kernel_, states.data() + begin * width, rows - begin, states.data() + begin * width, count, corner,
                  panel.rows);
@@ -128,8 +128,8 @@ void DualSystem::add_panel(std::span<const double> states, std::span<const doubl
   const int rows = static_cast<int>(panel.rows), first = static_cast<int>(panel.first);
   panel.above.resize(at(panel.first * panel.rows));
   if (first > 0) {
-    tbb::parallel_for(0, (rows + kColumnsAtOnce - 1) / kColumnsAtOnce, [&](int tile) {
-      const int begin = tile * kColumnsAtOnce, count = std::min(kColumnsAtOnce, rows - begin);
+    parallel_indices((rows + kColumnsAtOnce - 1) / kColumnsAtOnce, [&](std::int64_t tile) {
+      const int begin = static_cast<int>(tile) * kColumnsAtOnce, count = std::min(kColumnsAtOnce, rows - begin);
       double* columns = panel.above.data() + begin * panel.first;
       kernel_block(kernel_, states_.data(), first, states.data() + begin * kernel_.width(), count, columns,
                    panel.first);
@@ -168,7 +168,7 @@ void DualSystem::solve_back() {
 void DualSystem::solve_shortest() {
   const std::int64_t n = dimension(), tiles = (n + kColumnsAtOnce - 1) / kColumnsAtOnce;
   std::vector<double> vectors(at(n * n)), values(at(n));
-  tbb::parallel_for(std::int64_t{0}, tiles, [&](std::int64_t tile) {
+  parallel_indices(tiles, [&](std::int64_t tile) {
     const std::int64_t begin = tile * kColumnsAtOnce;
     const int count = static_cast<int>(std::min<std::int64_t>(kColumnsAtOnce, n - begin));
     kernel_block(kernel_, states_.data(), static_cast<int>(n), states_.data() + begin * kernel_.width(), count,

@@ -2,12 +2,12 @@
 
 #include <cblas.h>
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "dense_algebra.hpp"
+#include "parallel_indices.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {
@@ -59,7 +59,7 @@ void FeatureMoments::add_by_groups(std::span<const double> y, const Fill& fill) 
   std::vector<GroupSums> sums(at(std::min(groups, kGroupsAtOnce)));
   for (std::int64_t wave = 0; wave < groups; wave += kGroupsAtOnce) {
     const std::int64_t count = std::min(kGroupsAtOnce, groups - wave);
-    tbb::parallel_for(std::int64_t{0}, count, [&](std::int64_t g) {
+    parallel_indices(count, [&](std::int64_t g) {
       GroupSums& sum = sums[at(g)];
       sum.gram.assign(gram_.size(), 0.0);
       sum.moment.assign(moment_.size(), 0.0);
@@ -89,12 +89,12 @@ void FeatureMoments::add_by_tiles(std::span<const double> y, const Fill& fill) {
   for (std::int64_t first = 0; first < rows; first += chunk) {
     const int n = static_cast<int>(std::min(chunk, rows - first));
     constexpr int kSlice = 64;
-    tbb::parallel_for(0, (n + kSlice - 1) / kSlice, [&](int slice) {
-      const int begin = slice * kSlice;
+    parallel_indices((n + kSlice - 1) / kSlice, [&](std::int64_t slice) {
+      const int begin = static_cast<int>(slice) * kSlice;
       fill(first + begin, std::min(kSlice, n - begin), block.data() + begin * dimension_);
     });
     // Task t is tile (i, j), j ≤ i, of the lower triangle.
-    tbb::parallel_for(std::int64_t{0}, tiles * tiles, [&](std::int64_t t) {
+    parallel_indices(tiles * tiles, [&](std::int64_t t) {
       const std::int64_t i = t / tiles * kTile, j = t % tiles * kTile;
       if (j > i) return;
       const int height = static_cast<int>(std::min(kTile, dimension_ - i));
@@ -116,7 +116,7 @@ void FeatureMoments::add_bits(std::span<const double> y, const double* states, s
     return bit == 0 || states[row * width + features + bit - 1] != 0;
   };
   // Task t is the pair (k, l), l ≤ k, of bits; bit 0 is the one that every row has.
-  tbb::parallel_for(std::int64_t{0}, (1 + bits) * (1 + bits), [&](std::int64_t t) {
+  parallel_indices((1 + bits) * (1 + bits), [&](std::int64_t t) {
     const std::int64_t k = t / (1 + bits), l = t % (1 + bits);
     if (l > k) return;
     const int d = static_cast<int>(side);

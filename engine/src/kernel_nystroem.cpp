@@ -1,5 +1,4 @@
 #include <cblas.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +6,7 @@
 
 #include "kernel_moments.hpp"
 #include "kernel_system.hpp"
+#include "parallel_indices.hpp"
 
 namespace scrm {
 namespace {
@@ -131,7 +131,7 @@ Candidates NystroemSystem::offer(std::span<const double> states, std::int64_t ro
     out.largest = std::max(out.largest, k);
   }
   out.basis.resize(at(out.count * options_.points));
-  tbb::parallel_for(std::int64_t{0}, (out.count + kCandidateTile - 1) / kCandidateTile, [&](std::int64_t tile) {
+  parallel_indices((out.count + kCandidateTile - 1) / kCandidateTile, [&](std::int64_t tile) {
     const std::int64_t begin = tile * kCandidateTile;
     const int n = static_cast<int>(std::min(kCandidateTile, out.count - begin));
     std::vector<double> block(at(points_ * n));
@@ -177,7 +177,7 @@ void NystroemSystem::take_point(Candidates& offered, std::int64_t chosen) {
   }
   root_[at(points_ * options_.points + points_)] = pivot;
   double* column = offered.basis.data() + points_ * offered.count;
-  tbb::parallel_for(std::int64_t{0}, (offered.count + kCandidateTile - 1) / kCandidateTile, [&](std::int64_t tile) {
+  parallel_indices((offered.count + kCandidateTile - 1) / kCandidateTile, [&](std::int64_t tile) {
     const std::int64_t begin = tile * kCandidateTile;
     const int n = static_cast<int>(std::min(kCandidateTile, offered.count - begin));
     double* part = column + begin;

@@ -2,7 +2,6 @@
 
 #include <cblas.h>
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +9,7 @@
 
 #include "kernel_moments.hpp"
 #include "kernel_system.hpp"
+#include "parallel_indices.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {
@@ -149,8 +149,8 @@ struct KernelRidge::State {
   void by_blocks(std::int64_t queries, int columns, Work&& work) const {
     const std::int64_t height = std::max<std::int64_t>(system->dimension(), 1) * columns;
     const std::int64_t block = std::clamp(kQueryDoubles / height, kLeastColumns, kMostColumns);
-    tbb::parallel_for(std::int64_t{0}, (queries + block - 1) / block,
-                      [&](std::int64_t b) { work(b * block, static_cast<int>(std::min(block, queries - b * block))); });
+    parallel_indices((queries + block - 1) / block,
+                     [&](std::int64_t b) { work(b * block, static_cast<int>(std::min(block, queries - b * block))); });
   }
 
   /// Means as weights times columns; `columns` of them.
@@ -280,7 +280,7 @@ void KernelRidge::bit_coefficients(std::span<const double> contexts, std::int64_
   }
   const std::vector<double>& weights = state_->bit_weights;
   constexpr std::int64_t kRows = 256;
-  tbb::parallel_for(std::int64_t{0}, (count + kRows - 1) / kRows, [&](std::int64_t b) {
+  parallel_indices((count + kRows - 1) / kRows, [&](std::int64_t b) {
     const std::int64_t first = b * kRows;
     const int n = static_cast<int>(std::min(kRows, count - first));
     double* to = out.data() + first * k;

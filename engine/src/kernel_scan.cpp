@@ -1,13 +1,13 @@
 #include "scrm/engine/kernel_scan.hpp"
 
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "parallel_indices.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {
@@ -156,7 +156,7 @@ void best_actions(std::span<const double> means, std::span<const double> squares
   }
   const std::size_t terms = means.size() / best.size(), square_terms = squares.size() / best.size();
   const auto count = static_cast<std::int64_t>(best.size());
-  tbb::parallel_for(std::int64_t{0}, (count + kContextsAtOnce - 1) / kContextsAtOnce, [&](std::int64_t block) {
+  parallel_indices((count + kContextsAtOnce - 1) / kContextsAtOnce, [&](std::int64_t block) {
     const std::int64_t end = std::min(count, (block + 1) * kContextsAtOnce);
     for (std::int64_t i = block * kContextsAtOnce; i < end; ++i) {
       const auto at = static_cast<std::size_t>(i);

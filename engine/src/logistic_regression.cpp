@@ -1,7 +1,6 @@
 #include "scrm/engine/logistic_regression.hpp"
 
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 
 #include "feature_rows.hpp"
 #include "logistic_newton.hpp"
+#include "parallel_indices.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {
@@ -105,8 +105,9 @@ std::vector<LogisticModel> fit_logistic(const LabelledData& data, std::span<cons
   check(data, rows, std::span(&options.c, 1));
   const FeatureRows x(data, rows);
   std::vector<LogisticModel> models(static_cast<std::size_t>(data.labels));
-  tbb::parallel_for(0, data.labels, [&](int k) {
-    models[static_cast<std::size_t>(k)] = fit_label(x, label_column(data, rows, k), options.c, options);
+  parallel_indices(data.labels, [&](std::int64_t k) {
+    models[static_cast<std::size_t>(k)] =
+        fit_label(x, label_column(data, rows, static_cast<int>(k)), options.c, options);
   });
   return models;
 }
@@ -121,13 +122,13 @@ std::vector<LogisticModel> fit_logistic_cv(const LabelledData& data, std::span<c
   std::vector<double> ascending(candidates.begin(), candidates.end());
   std::sort(ascending.begin(), ascending.end());
   std::vector<std::vector<std::int64_t>> right(static_cast<std::size_t>(data.labels) * static_cast<std::size_t>(folds));
-  tbb::parallel_for(0, data.labels * folds, [&](int task) {
-    const Bits label = label_column(data, rows, task / folds);
+  parallel_indices(data.labels * folds, [&](std::int64_t task) {
+    const Bits label = label_column(data, rows, static_cast<int>(task / folds));
     right[static_cast<std::size_t>(task)] =
-        right_answers(x, label, deal(label, folds), task % folds, ascending, options);
+        right_answers(x, label, deal(label, folds), static_cast<int>(task % folds), ascending, options);
   });
   std::vector<LogisticModel> models(static_cast<std::size_t>(data.labels));
-  tbb::parallel_for(0, data.labels, [&](int k) {
+  parallel_indices(data.labels, [&](std::int64_t k) {
     std::vector<std::int64_t> total(ascending.size(), 0);
     for (int f = 0; f < folds; ++f) {
       const std::vector<std::int64_t>& part = right[static_cast<std::size_t>(k * folds + f)];
@@ -136,7 +137,7 @@ std::vector<LogisticModel> fit_logistic_cv(const LabelledData& data, std::span<c
     // The first of the best: among equals the strongest ridge.
     const auto best = std::max_element(total.begin(), total.end()) - total.begin();
     models[static_cast<std::size_t>(k)] =
-        fit_label(x, label_column(data, rows, k), ascending[static_cast<std::size_t>(best)], options);
+        fit_label(x, label_column(data, rows, static_cast<int>(k)), ascending[static_cast<std::size_t>(best)], options);
   });
   return models;
 }

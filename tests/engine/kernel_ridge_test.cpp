@@ -270,12 +270,12 @@ TEST_CASE("bit coefficients: the mean is linear in the bits, by every solver") {
 TEST_CASE("kernel ridge: the same bits on 1, 2 and 5 threads") {
   const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, 5);
   const auto run = [&](const StateKernel& kernel, RidgeSolver solver, int threads) {
-    const RidgeRows rows = ridge_rows(kernel, 1500, 81), queries = ridge_rows(kernel, 1200, 82);
+    const RidgeRows rows = ridge_rows(kernel, 700, 81), queries = ridge_rows(kernel, 600, 82);
     RidgeAnswers found;
     tbb::task_arena(threads).execute([&] {
       KernelRidgeOptions options = with(kernel, 1, solver);
       options.points = 200;
-      found = answers(fitted(options, rows, {100, 1400}), queries.states, kernel.width());
+      found = answers(fitted(options, rows, {100, 600}), queries.states, kernel.width());
     });
     found.mean.insert(found.mean.end(), found.width.begin(), found.width.end());
     return found.mean;
