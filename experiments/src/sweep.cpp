@@ -1,6 +1,5 @@
 #include "scrm/experiments/sweep.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -8,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -35,6 +35,16 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
+/// "2023-07-23T09:00:00Z".
+std::string time_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
 /// Runs that are done in one go: they share their logs, and their passes.
 struct Group {
   std::size_t part = 0;
@@ -43,6 +53,7 @@ struct Group {
   double cost = 0;
   std::size_t memory = 0;
   std::size_t rows_memory = 0;  // for holding rows; beyond it they are made anew
+  std::string way_out = {};     // what else to do where the memory is too much
 };
 
 /// A sweep while it runs.
@@ -212,9 +223,10 @@ class Sitting {
     const Setting& setting = *part.setting;
     const std::int64_t all = setting.rows_before(options.rollouts, options);
     const std::int64_t last = all - setting.rows_before(options.rollouts - 1, options);
-    const bool learns = part.method.method->learns;
-    const bool pools = !part.method.method->deploys || options.past != PastRollouts::last;
-    const std::size_t copies = part.method.method->deploys && options.past == PastRollouts::balance ? 2 : 1;
+    const MethodEntry& method = *part.method.method;
+    const bool learns = method.learns;
+    const bool pools = !method.deploys || (options.past != PastRollouts::last && !method.by_batch);
+    const std::size_t copies = pools && method.deploys && options.past == PastRollouts::balance ? 2 : 1;
     const std::size_t bytes = learns ? static_cast<std::size_t>(pools ? all : last) * setting.row_bytes(options) : 0;
     // Half the budget for one run's rows leaves room for others beside it.
     const bool held = options_.memory == 0 || copies * bytes <= options_.memory / 2;
@@ -223,6 +235,12 @@ class Sitting {
     group.memory = setting.world_bytes(options) + (held ? copies * bytes : kStreamingBytes);
     group.cost = static_cast<double>(learns ? (pools ? 2 * all : all) : 1) *
                  static_cast<double>(setting.row_bytes(options)) * static_cast<double>(group.runs.size());
+    if (method.needs == nullptr) return;
+    const HyperParameters& parameters = plan_.runs()[group.runs.front()].parameters;
+    const MethodNeeds needs = method.needs(setting, options, parameters, std::max(1, options_.threads));
+    group.memory += needs.bytes;
+    group.cost += needs.cost;
+    group.way_out = needs.way_out;
   }
 
   std::size_t run_groups(const std::vector<Group>& groups, RunJournal& journal) {
@@ -242,7 +260,10 @@ class Sitting {
     scheduler.shuffle_seed = options_.shuffle_seed;
     std::map<std::string, const Group*> by_name;
     for (std::size_t i = 0; i < groups.size(); ++i) by_name[jobs[i].name] = &groups[i];
-    scheduler.on_refused = [&](const Job& job, const Error& error) { fail(*by_name[job.name], error.what()); };
+    scheduler.on_refused = [&](const Job& job, const Error& error) {
+      const Group& group = *by_name[job.name];
+      fail(group, group.way_out.empty() ? error.what() : fmt::format("{}, or {}", error.what(), group.way_out));
+    };
     run_jobs(std::move(jobs), scheduler);
     std::size_t unfinished = 0;
     for (const PlannedRun& run : plan_.runs()) {
@@ -358,7 +379,7 @@ class Sitting {
         {"host", host_name()},
         {"instruction_set", active_isa()},
         {"libraries", version_text()},
-        {"time", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()))},
+        {"time", time_now()},
         {"threads", fmt::format("{}", options_.threads)},
     };
     write_archive(options_.out, archive);
