@@ -31,6 +31,14 @@ void record_propensities(const Actor& actor, const Block& block, const ActingScr
   if (schema.label_propensity) actor.target.label_probability(block, scratch.policy, buffer.label_propensity());
 }
 
+void record_certain(const Block& block, BlockBuffer& buffer) {
+  std::fill_n(buffer.propensity(), block.rows, buffer.schema().propensity == PropensityForm::linear ? 1.0 : 0.0);
+  if (!buffer.schema().label_propensity) return;
+  for (int k = 0; k < block.num_actions; ++k) {
+    std::fill_n(buffer.label_propensity() + static_cast<std::int64_t>(k) * kBlockRows, block.rows, 1.0);
+  }
+}
+
 void require_loggable(const Block& block, const std::string& policy_name) {
   for (int i = 0; i < block.rows; ++i) {
     const bool linear = block.propensity != nullptr;

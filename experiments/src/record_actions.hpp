@@ -33,6 +33,9 @@ void record_actions(const Actor& actor, const Block& block, const ActingScratch&
 /// The same without the drawing: how likely the actions are that the block holds already.
 void record_propensities(const Actor& actor, const Block& block, const ActingScratch& scratch, BlockBuffer& buffer);
 
+/// The propensities of actions that could not have been others: 1, of every bit too.
+void record_certain(const Block& block, BlockBuffer& buffer);
+
 /// Throws when a row has an action, propensity or (where there is one) loss that no reader would accept.
 void require_loggable(const Block& block, const std::string& policy_name);
 

@@ -15,7 +15,7 @@ void note_rollout(const World& world, const Learner& learner, std::size_t run, i
                   std::optional<double> optimum, RunRecord& record) {
   // What learns nothing has the same loss at every rollout: it is worked out once.
   const bool same = m > 0 && rows == 0;
-  const double loss = same ? record.loss.back() : world.test_loss(learner.policy(run));
+  const double loss = same ? record.loss.back() : learner.test_loss(world, run);
   record.loss.push_back(loss);
   record.rows.push_back(rows);
   // R = Σ_m Δ_m n_{m+1}: the m-th learned policy's excess over the optimum, on the batch that follows it.
@@ -36,7 +36,8 @@ std::vector<RunRecord> roll_out(const MethodEntry& method, const LearnerSetup& s
   std::vector<RunRecord> records(setup.runs.size());
   const std::unique_ptr<Learner> learner = method.make(setup);
   const std::optional<double> optimum = world.optimum();
-  Logbook log(world, method.deploys ? setup.options.past : PastRollouts::naive, setup.pass);
+  const PastRollouts deployed = method.by_batch ? PastRollouts::last : setup.options.past;
+  Logbook log(world, method.deploys ? deployed : PastRollouts::naive, setup.pass);
   Deployed actor{world.first_policy(method.deploys), false};
   double read = 0;
   for (int m = 0; m < rollouts; ++m) {

@@ -5,6 +5,24 @@
 
 namespace scrm {
 
+namespace {
+
+const char* to_string(KernelKind kind) noexcept {
+  switch (kind) {
+    case KernelKind::linear:
+      return "linear";
+    case KernelKind::polynomial:
+      return "polynomial";
+    case KernelKind::gaussian:
+      return "gaussian";
+    case KernelKind::bits:
+      return "bits";
+  }
+  return "";
+}
+
+}  // namespace
+
 const char* to_string(Protocol protocol) noexcept {
   return protocol == Protocol::paper ? "paper" : "published";
 }
@@ -19,6 +37,14 @@ const char* to_string(PastRollouts past) noexcept {
       return "all-balance";
   }
   return "";
+}
+
+const char* to_string(BetaRule rule) noexcept {
+  return rule == BetaRule::rows ? "rows" : "batches";
+}
+
+const char* to_string(ActionEncoding encoding) noexcept {
+  return encoding == ActionEncoding::integer ? "integer" : "bits";
 }
 
 const char* to_string(LambdaKind kind) noexcept {
@@ -60,6 +86,14 @@ std::string describe(const RunOptions& options) {
   line("bonus", optional(options.bonus));
   line("projection", options.projection);
   line("unit_length", options.unit_length ? (*options.unit_length ? "true" : "false") : "auto");
+  const BanditOptions& bandit = options.bandit;
+  line("kernel", bandit.kernel ? to_string(*bandit.kernel) : "auto");
+  line("degree", bandit.degree);
+  line("length", bandit.length);
+  line("beta", to_string(bandit.beta));
+  line("encoding", to_string(bandit.encoding));
+  line("points", bandit.points ? fmt::format("{}", *bandit.points) : "auto");
+  line("bandit_lambdas", bandit.lambdas ? fmt::format("[{}]", fmt::join(*bandit.lambdas, ", ")) : "auto");
   return text;
 }
 

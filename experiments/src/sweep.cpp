@@ -141,12 +141,13 @@ class Sitting {
   void refuse_conflicts(const std::string& before, const std::string& file) const {
     const std::vector<std::string> found = conflicts(before, plan_.options_text());
     if (found.empty()) return;
-    throw Error(ErrorKind::usage,
-                fmt::format("these runs were made under other options ({}{}), so going on would mix two experiments; "
-                            "undo the change, or write to another --out",
-                            fmt::join(found.begin(), found.begin() + std::min<std::ptrdiff_t>(3, std::ssize(found)), "; "),
-                            found.size() > 3 ? fmt::format("; and {} more", found.size() - 3) : ""),
-                {.file = file});
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("these runs were made under other options ({}{}), so going on would mix two experiments; "
+                    "undo the change, or write to another --out",
+                    fmt::join(found.begin(), found.begin() + std::min<std::ptrdiff_t>(3, std::ssize(found)), "; "),
+                    found.size() > 3 ? fmt::format("; and {} more", found.size() - 3) : ""),
+        {.file = file});
   }
 
   /// Parts that joined a sweep after its journal was begun are not in its header: their runs speak for themselves.
@@ -310,8 +311,7 @@ class Sitting {
     PassOptions pass;
     pass.threads = options_.threads;
     pass.memory = group.rows_memory;
-    const LearnerSetup setup{
-        *world, part.options, parameters, static_cast<std::uint64_t>(group.seed), pass, stop};
+    const LearnerSetup setup{*world, part.options, parameters, static_cast<std::uint64_t>(group.seed), pass, stop};
     const auto all = static_cast<double>(part.setting->rows_before(part.options.rollouts, part.options));
     double before = 0;
     return roll_out(*part.method.method, setup, [&](int done, double rows_read) {

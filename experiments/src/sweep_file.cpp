@@ -24,14 +24,43 @@ constexpr int kMostRollouts = 40;
 constexpr std::int64_t kMostFirstBatch = 1'000'000'000;
 constexpr std::int64_t kMostSeeds = 1'000'000;
 constexpr std::int64_t kMostRows = std::int64_t{1} << 50;
+// Beyond these, no kernel matrix is worth its digits, or fits any machine.
+constexpr int kMostDegree = 8;
+constexpr std::int64_t kMostPoints = 100'000;
 constexpr double kLargest = std::numeric_limits<double>::max();
 const char* kDefaultDataDir = "../shared/data";
 
 const std::vector<std::string> kTopKeys = {"environments", "methods", "seeds", "data_dir", "environment", "method"};
-const std::vector<std::string> kOptionKeys = {
-    "protocol", "rollouts",   "first_batch",   "growth",         "lambdas",   "lambda_candidates", "estimator", "penalty",
-    "l2",       "alpha",      "largest_weight", "bound",          "past",      "warm_start",        "epsilon",   "mixing",
-    "replays",  "projection", "bonus",         "max_iterations", "tolerance", "relative_decrease", "unit_length"};
+const std::vector<std::string> kOptionKeys = {"protocol",
+                                              "rollouts",
+                                              "first_batch",
+                                              "growth",
+                                              "lambdas",
+                                              "lambda_candidates",
+                                              "estimator",
+                                              "penalty",
+                                              "l2",
+                                              "alpha",
+                                              "largest_weight",
+                                              "bound",
+                                              "past",
+                                              "warm_start",
+                                              "epsilon",
+                                              "mixing",
+                                              "replays",
+                                              "projection",
+                                              "bonus",
+                                              "max_iterations",
+                                              "tolerance",
+                                              "relative_decrease",
+                                              "unit_length",
+                                              "kernel",
+                                              "degree",
+                                              "length",
+                                              "beta",
+                                              "encoding",
+                                              "points",
+                                              "bandit_lambdas"};
 
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -77,8 +106,9 @@ class SweepFile::Reader {
       const std::string name(key.str());
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       const auto closest = closest_word(name, known);
-      fail(node, name, closest ? fmt::format("there is no such key; did you mean {}?", *closest)
-                               : fmt::format("there is no such key; there are {}", fmt::join(known, ", ")));
+      fail(node, name,
+           closest ? fmt::format("there is no such key; did you mean {}?", *closest)
+                   : fmt::format("there is no such key; there are {}", fmt::join(known, ", ")));
     }
   }
 
@@ -125,9 +155,9 @@ class SweepFile::Reader {
   std::vector<std::string> strings(const std::string& key) const {
     const toml::node* node = root_.get(key);
     if (node == nullptr) {
-      throw Error(ErrorKind::usage, fmt::format("{} is missing; write for instance {}", key,
-                                                key == "methods" ? "methods = [\"crm\", \"scrm\"]"
-                                                                 : "environments = [\"pricing\"]"),
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} is missing; write for instance {}", key,
+                              key == "methods" ? "methods = [\"crm\", \"scrm\"]" : "environments = [\"pricing\"]"),
                   {.file = path_});
     }
     std::vector<std::string> out;
@@ -136,7 +166,8 @@ class SweepFile::Reader {
     for (const toml::node& item : *list) {
       const auto name = item.value_exact<std::string>();
       if (!name || name->empty()) fail(item, key, "wants names in quotes");
-      if (std::find(out.begin(), out.end(), *name) != out.end()) fail(item, key, fmt::format("\"{}\" comes twice", *name));
+      if (std::find(out.begin(), out.end(), *name) != out.end())
+        fail(item, key, fmt::format("\"{}\" comes twice", *name));
       out.push_back(*name);
     }
     return out;
@@ -166,7 +197,8 @@ class SweepFile::Reader {
     std::vector<double> out;
     for (const toml::node& item : *list) {
       out.push_back(number(item, key, least, kLargest));
-      if (std::count(out.begin(), out.end(), out.back()) > 1) fail(item, key, fmt::format("{} comes twice", out.back()));
+      if (std::count(out.begin(), out.end(), out.back()) > 1)
+        fail(item, key, fmt::format("{} comes twice", out.back()));
     }
     return out;
   }
@@ -182,7 +214,8 @@ class SweepFile::Reader {
         out.push_back({LambdaKind::given, value});
       }
       for (std::size_t i = 0; i + 1 < out.size(); ++i) {
-        if (out[i].kind == out.back().kind && out[i].value == out.back().value) fail(item, "lambdas", "one comes twice");
+        if (out[i].kind == out.back().kind && out[i].value == out.back().value)
+          fail(item, "lambdas", "one comes twice");
       }
     };
     if (const toml::array* list = node.as_array()) {
@@ -200,7 +233,8 @@ class SweepFile::Reader {
       const std::string name(key.str());
       if (name == "lambdas") {
         if (!own_lambda) options.lambdas = lambdas(node);
-      } else if (!apply_schedule(name, node, options) && !apply_objective(name, node, options)) {
+      } else if (!apply_schedule(name, node, options) && !apply_objective(name, node, options) &&
+                 !apply_bandit(name, node, options.bandit)) {
         apply_data(name, node, options);
       }
     }
@@ -252,6 +286,28 @@ class SweepFile::Reader {
       options.tolerance = number(node, key, 0, kLargest);
     } else if (key == "relative_decrease") {
       options.relative_decrease = number(node, key, 0, 1);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  bool apply_bandit(const std::string& key, const toml::node& node, BanditOptions& options) const {
+    if (key == "kernel") {
+      constexpr std::array kKernels = {KernelKind::linear, KernelKind::polynomial, KernelKind::gaussian};
+      options.kernel = kKernels[word(node, key, {"linear", "polynomial", "gaussian"})];
+    } else if (key == "degree") {
+      options.degree = static_cast<int>(whole(node, key, 1, kMostDegree));
+    } else if (key == "length") {
+      options.length = number(node, key, std::numeric_limits<double>::min(), kLargest);
+    } else if (key == "beta") {
+      options.beta = word(node, key, {"rows", "batches"}) == 0 ? BetaRule::rows : BetaRule::batches;
+    } else if (key == "encoding") {
+      options.encoding = word(node, key, {"integer", "bits"}) == 0 ? ActionEncoding::integer : ActionEncoding::bits;
+    } else if (key == "points") {
+      options.points = whole(node, key, 1, kMostPoints);
+    } else if (key == "bandit_lambdas") {
+      options.lambdas = numbers(node, key, 0);
     } else {
       return false;
     }

@@ -32,6 +32,11 @@ std::string describe(const SweepPart& part) {
 std::vector<HyperParameters> grid(const SweepPart& part) {
   if (!part.method.method->has_lambda) return {{}};
   std::vector<HyperParameters> out;
+  if (const std::span<const double> own = part.method.method->lambdas; !own.empty()) {
+    const std::optional<std::vector<double>>& given = part.options.bandit.lambdas;
+    for (const double lambda : given ? std::span(*given) : own) out.push_back({{LambdaKind::given, lambda}, 0.0});
+    return out;
+  }
   for (const LambdaChoice& lambda : part.options.lambdas) {
     for (const double l2 : part.options.l2) out.push_back({lambda, l2});
   }

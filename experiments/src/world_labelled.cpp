@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "labelled_rows.hpp"
 #include "record_actions.hpp"
 #include "scrm/engine/logistic_regression.hpp"
 #include "scrm/engine/memory_source.hpp"
@@ -27,9 +28,8 @@ constexpr double kOneClassProbability = 0.95;
 constexpr double kCertain = 36.0;
 constexpr std::array<double, 10> kSkylineC = {1e-4, 7.7e-4, 6e-3, 4.6e-2, 3.6e-1, 2.8, 2.2e1, 1.7e2, 1.3e3, 1e4};
 constexpr int kSkylineFolds = 5;
-// Streams of the seed, next to those of rows.
+// A stream of the seed, next to those of rows.
 constexpr std::uint32_t kShuffleStream = 0x5B1F;
-constexpr std::uint32_t kProjectionStream = 0x9403;
 
 /// Rows kept apart for the test.
 std::int64_t test_rows_of(std::int64_t rows) {
@@ -48,62 +48,16 @@ std::vector<std::int64_t> shuffled(std::int64_t n, std::uint64_t seed) {
   return order;
 }
 
-/// The value of every entry of row i goes through `visit(feature, value)`.
-template <class Visit>
-void visit_row(const LabelledData& data, std::int64_t i, Visit visit) {
-  if (data.sparse) {
-    for (std::int64_t e = data.indptr[static_cast<std::size_t>(i)]; e < data.indptr[static_cast<std::size_t>(i) + 1];
-         ++e) {
-      visit(data.indices[static_cast<std::size_t>(e)], data.values[static_cast<std::size_t>(e)]);
-    }
-    return;
-  }
-  for (std::int64_t j = 0; j < data.features; ++j) {
-    visit(j, data.context[static_cast<std::size_t>(i * data.features + j)]);
-  }
-}
-
-/// Every row times a matrix of N(0, 1/width) entries, each keyed by its place.
-LabelledData projected(const LabelledData& data, std::int64_t width, std::uint64_t seed) {
-  std::vector<double> matrix(static_cast<std::size_t>(data.features * width));
-  for (std::int64_t j = 0; j < data.features; ++j) {
-    RandomStream random(seed, kProjectionStream, static_cast<std::uint64_t>(j));
-    for (std::int64_t k = 0; k < width; ++k) {
-      matrix[static_cast<std::size_t>(j * width + k)] = random.normal() / std::sqrt(static_cast<double>(width));
-    }
-  }
-  LabelledData out;
-  out.name = data.name;
-  out.rows = data.rows;
-  out.features = width;
-  out.labels = data.labels;
-  out.label = data.label;
-  out.context.assign(static_cast<std::size_t>(data.rows * width), 0.0);
-  for (std::int64_t i = 0; i < data.rows; ++i) {
-    double* row = out.context.data() + i * width;
-    visit_row(data, i, [&](std::int64_t j, double value) {
-      const double* weights = matrix.data() + j * width;
-      for (std::int64_t k = 0; k < width; ++k) row[k] += value * weights[k];
-    });
-  }
-  return out;
-}
-
-LabelledData of_unit_length(LabelledData data) {
-  for (std::int64_t i = 0; i < data.rows; ++i) {
-    double square = 0;
-    visit_row(data, i, [&](std::int64_t, double value) { square += value * value; });
-    if (square == 0) continue;
-    const double factor = 1 / std::sqrt(square);
-    const auto scale = [factor](double& value) { value *= factor; };
-    if (data.sparse) {
-      std::for_each(data.values.begin() + data.indptr[static_cast<std::size_t>(i)],
-                    data.values.begin() + data.indptr[static_cast<std::size_t>(i) + 1], scale);
-    } else {
-      std::for_each_n(data.context.begin() + i * data.features, data.features, scale);
-    }
-  }
-  return data;
+Schema logged_schema(const LabelledData& data, const RunOptions& options) {
+  Schema schema;
+  schema.action_kind = ActionKind::multilabel;
+  schema.num_actions = data.labels;
+  schema.features = data.features;
+  schema.sparse = data.sparse;
+  schema.propensity = PropensityForm::logarithm;
+  schema.label_propensity = options.mixing == Mixing::label || options.epsilon == 0;
+  schema.replays = options.replays;
+  return schema;
 }
 
 class LabelledWorld final : public World {
@@ -114,13 +68,7 @@ class LabelledWorld final : public World {
     const std::int64_t test_rows = test_rows_of(data_->rows);
     test_.assign(order.begin(), order.begin() + test_rows);
     train_.assign(order.begin() + test_rows, order.end());
-    schema_.action_kind = ActionKind::multilabel;
-    schema_.num_actions = data_->labels;
-    schema_.features = data_->features;
-    schema_.sparse = data_->sparse;
-    schema_.propensity = PropensityForm::logarithm;
-    schema_.label_propensity = options.mixing == Mixing::label || options.epsilon == 0;
-    schema_.replays = options.replays;
+    schema_ = logged_schema(*data_, options);
     first_ = first_fit(bonus);
     // The released code mixes ε in when it tests, but neither into what it learns nor into what it plays.
     if (options.protocol == Protocol::paper) first_.epsilon = options.epsilon;
@@ -142,6 +90,16 @@ class LabelledWorld final : public World {
   std::unique_ptr<Source> batch(const Deployed& actor, int batch) const override {
     auto source = std::make_unique<MemorySource>(schema_);
     std::vector<Filled> blocks = contexts(train_, begin(batch), begin(batch + 1), true);
+    if (actor.rule) {
+      for (Filled& filled : blocks) {
+        const Block block = filled.buffer->view(filled.first * options_.replays, filled.rows);
+        (*actor.rule)(block, *filled.buffer);
+        record_certain(block, *filled.buffer);
+        charge(filled);
+        source->append(std::move(filled.buffer), filled.rows);
+      }
+      return source;
+    }
     const auto target = make_target_policy(actor.policy, schema_, "the deployed policy");
     PolicyScratch scratch, columns;
     for (Filled& filled : blocks) {
@@ -185,6 +143,20 @@ class LabelledWorld final : public World {
     return wrong / static_cast<double>(test_.size()) / data_->labels;
   }
 
+  RuleLoss test_loss(const ActionRule& rule) const override {
+    BlockBuffer actions(context_schema(false, RowStage::acted));
+    std::int64_t wrong = 0;
+    for (const Filled& block : test_contexts_) {
+      rule(block.buffer->view(0, block.rows), actions);
+      for (int k = 0; k < data_->labels; ++k) {
+        const std::uint8_t* bits = actions.bits() + static_cast<std::int64_t>(k) * kBlockRows;
+        for (int i = 0; i < block.rows; ++i) wrong += (bits[i] != 0) != label(test_, block.first + i, k);
+      }
+    }
+    const double plain = static_cast<double>(wrong) / static_cast<double>(test_.size()) / data_->labels;
+    return {(1 - options_.epsilon) * plain + options_.epsilon / 2, plain};
+  }
+
   Policy skyline() const override {
     Policy policy = first_;
     policy.epsilon = options_.epsilon;
@@ -213,11 +185,11 @@ class LabelledWorld final : public World {
     int rows = 0;
   };
 
-  /// Rows to be logged, or contexts alone, each met once.
-  Schema context_schema(bool logged) const {
+  /// Rows to be logged, or contexts met once, alone or acted on.
+  Schema context_schema(bool logged, RowStage stage = RowStage::contexts) const {
     Schema schema = schema_;
     if (!logged) schema.replays = 1;
-    if (!logged) schema.stage = RowStage::contexts;
+    if (!logged) schema.stage = stage;
     return schema;
   }
 
@@ -226,9 +198,7 @@ class LabelledWorld final : public World {
   }
 
   /// First training row of a batch: equal parts, as equal as whole rows allow.
-  std::int64_t begin(int batch) const {
-    return static_cast<std::int64_t>(train_.size()) * batch / options_.rollouts;
-  }
+  std::int64_t begin(int batch) const { return static_cast<std::int64_t>(train_.size()) * batch / options_.rollouts; }
 
   std::vector<Filled> contexts(const std::vector<std::int64_t>& rows, std::int64_t first, std::int64_t last,
                                bool logged) const {
@@ -361,7 +331,8 @@ class LabelledSetting final : public Setting {
     // first policy is made otherwise.
     std::uint64_t hash = 0xcbf29ce484222325;
     const auto add = [&hash](const void* bytes, std::size_t count) {
-      for (std::size_t i = 0; i < count; ++i) hash = (hash ^ static_cast<const unsigned char*>(bytes)[i]) * 0x100000001b3;
+      for (std::size_t i = 0; i < count; ++i)
+        hash = (hash ^ static_cast<const unsigned char*>(bytes)[i]) * 0x100000001b3;
     };
     add(data_->label.data(), data_->label.size());
     add(data_->context.data(), data_->context.size() * sizeof(double));
@@ -372,6 +343,12 @@ class LabelledSetting final : public Setting {
                        data_->labels, traits_.bonus, traits_.unit_length ? "unit" : "own", hash);
   }
 
+  Schema schema(const RunOptions& options) const override {
+    Schema schema = logged_schema(*data_, options);
+    schema.features = features(options);
+    schema.sparse = data_->sparse && options.projection == 0;
+    return schema;
+  }
   std::size_t world_bytes(const RunOptions& options) const override {
     const bool copied = options.projection > 0 || options.unit_length.value_or(traits_.unit_length);
     return static_cast<std::size_t>(data_->rows) * context_bytes(options) * (copied ? 2 : 1) +
@@ -400,8 +377,7 @@ class LabelledSetting final : public Setting {
 
 }  // namespace
 
-std::unique_ptr<Setting> make_labelled_setting(std::shared_ptr<const LabelledData> data,
-                                               const LabelledTraits& traits) {
+std::unique_ptr<Setting> make_labelled_setting(std::shared_ptr<const LabelledData> data, const LabelledTraits& traits) {
   if (data->rows < 3) {
     throw Error(ErrorKind::data, fmt::format("{} rows are too few to learn from and to test on", data->rows),
                 {.file = data->name});

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "cached_environment.hpp"
+#include "record_actions.hpp"
+#include "scrm/engine/memory_source.hpp"
 #include "scrm/engine/ridge_regression.hpp"
 #include "scrm/engine/target_policy.hpp"
 #include "scrm/experiments/environment.hpp"
@@ -20,6 +22,8 @@ constexpr int kTestRows = 10'000;
 constexpr int kTestDraws = 10;
 constexpr int kSkylineRows = 10'000;
 constexpr std::array<double, 4> kSkylinePenalties = {1e-3, 1e-2, 1e-1, 1.0};
+// A score that is as good as certain: σ(36.7) rounds to 1 − 1e-16.
+constexpr double kCertain = 36.0;
 // Rollouts of the environment's stream: batches are stretches of the first, tests and skylines have their own.
 constexpr int kTestRollout = 1;
 constexpr int kSkylineRollout = 2;
@@ -74,6 +78,7 @@ class SyntheticWorld final : public World {
   std::int64_t batch_rows(int batch) const override { return batches_.rows(batch); }
 
   std::unique_ptr<Source> batch(const Deployed& actor, int batch) const override {
+    if (actor.rule) return ruled_batch(*actor.rule, batch);
     SimulateOptions options;
     options.rows = batches_.rows(batch);
     options.first_row = batches_.begin(batch);
@@ -117,6 +122,25 @@ class SyntheticWorld final : public World {
     return sum / static_cast<double>(count);
   }
 
+  RuleLoss test_loss(const ActionRule& rule) const override {
+    BlockBuffer actions(schema_);
+    const bool explores = environment_->action_kind() == ActionKind::multilabel && start_.epsilon > 0;
+    PolicyScratch columns;
+    double plain = 0, mixed = 0;
+    for (const TestBlock& block : test_) {
+      const Block view = actions.view(block.drawn.first_row, block.rows);
+      rule(block.buffer.view(block.drawn.first_row, block.rows), actions);
+      plain += summed_losses(block, view, actions);
+      if (!explores) continue;
+      // Scores as good as certain make the policy that is the rule mixed with ε.
+      double* scores = columns.columns(0, schema_.num_actions);
+      for (int i = 0; i < schema_.num_actions * kBlockRows; ++i)
+        scores[i] = actions.bits()[i] != 0 ? kCertain : -kCertain;
+      for (int d = 0; d < kTestDraws; ++d) mixed += drawn_losses(start_, block, scores, d, actions) / kTestDraws;
+    }
+    return {(explores ? mixed : plain) / kTestRows, plain / kTestRows};
+  }
+
   std::optional<double> optimum() const override {
     const std::optional<Policy> best = environment_->best_policy();
     return best ? std::optional(test_loss(*best)) : std::nullopt;
@@ -124,7 +148,8 @@ class SyntheticWorld final : public World {
 
   Policy skyline() const override {
     if (environment_->action_kind() != ActionKind::continuous) {
-      throw Error(ErrorKind::run, "the right answers are not defined here, so there is no skyline; leave the method out");
+      throw Error(ErrorKind::run,
+                  "the right answers are not defined here, so there is no skyline; leave the method out");
     }
     const auto features = environment_->features();
     std::vector<double> x(static_cast<std::size_t>(kSkylineRows * features)), y;
@@ -158,16 +183,37 @@ class SyntheticWorld final : public World {
       const double* normal = block.normals.data() + static_cast<std::int64_t>(draw) * kBlockRows;
       double* action = actions.action();
       for (int i = 0; i < block.rows; ++i) action[i] = mean[i] + policy.scale * normal[i];
-      if (policy.kind == PolicyKind::lognormal) std::transform(action, action + block.rows, action, [](double a) {
-        return std::exp(a);
-      });
+      if (policy.kind == PolicyKind::lognormal)
+        std::transform(action, action + block.rows, action, [](double a) { return std::exp(a); });
     } else {
       sample_actions(policy, {seed_, kTestRollout + 2 + draw}, view, mean, false, actions);
     }
+    return summed_losses(block, view, actions);
+  }
+
+  double summed_losses(const TestBlock& block, const Block& view, BlockBuffer& actions) const {
     environment_->losses(block.drawn, view, actions.loss());
     double sum = 0;
     for (int i = 0; i < block.rows; ++i) sum += actions.loss()[i];
     return sum;
+  }
+
+  /// Rows that a rule acts on are held: it may learn on while they are read.
+  std::unique_ptr<Source> ruled_batch(const ActionRule& rule, int batch) const {
+    auto source = std::make_unique<MemorySource>(schema_);
+    std::vector<double> state(static_cast<std::size_t>(environment_->state_columns()) * kBlockRows);
+    for (std::int64_t done = 0; done < batches_.rows(batch); done += kBlockRows) {
+      const int rows = static_cast<int>(std::min<std::int64_t>(kBlockRows, batches_.rows(batch) - done));
+      auto buffer = std::make_unique<BlockBuffer>(schema_);
+      const EnvironmentRows drawn{{seed_, 0}, batches_.begin(batch) + done, rows, buffer->context_f64(), state.data()};
+      environment_->draw(drawn);
+      const Block block = buffer->view(done, rows);
+      rule(block, *buffer);
+      record_certain(block, *buffer);
+      environment_->losses(drawn, block, buffer->loss());
+      source->append(std::move(buffer), rows);
+    }
+    return source;
   }
 
   BatchPlan batches_;
@@ -193,6 +239,7 @@ class SyntheticSetting final : public Setting {
     return std::make_shared<SyntheticWorld>(make_environment(name_, environment), seed, options);
   }
 
+  Schema schema(const RunOptions&) const override { return simulated_schema(*example_, {}); }
   std::size_t world_bytes(const RunOptions& options) const override {
     const std::int64_t columns = example_->features() + example_->state_columns();
     const std::int64_t cached = std::min(kCachedRows, options.batches.begin(options.rollouts));
@@ -201,9 +248,7 @@ class SyntheticSetting final : public Setting {
   std::size_t row_bytes(const RunOptions&) const override {
     return block_buffer_bytes(simulated_schema(*example_, {})) / kBlockRows;
   }
-  std::int64_t rows_before(int batch, const RunOptions& options) const override {
-    return options.batches.begin(batch);
-  }
+  std::int64_t rows_before(int batch, const RunOptions& options) const override { return options.batches.begin(batch); }
 
  private:
   std::string name_;

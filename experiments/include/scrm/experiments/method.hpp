@@ -42,11 +42,20 @@ class Learner {
   virtual const Policy& policy(std::size_t run) const = 0;
   /// Who logs the next batch.
   virtual Deployed next_actor() const = 0;
+  /// Expected loss of what the given run has learned, on rows kept apart.
+  virtual double test_loss(const World& world, std::size_t run) const { return world.test_loss(policy(run)); }
 
   /// Numbers worth keeping about the last learn of a run, each a curve of the archive.
   virtual std::map<std::string, double> notes(std::size_t) const { return {}; }
   /// Rows that were read, times how often, for the rate that progress shows.
   virtual double rows_read() const { return 0; }
+};
+
+/// What a run needs beside its world and its rows.
+struct MethodNeeds {
+  std::size_t bytes = 0;
+  double cost = 0;      ///< as bytes that are gone through
+  std::string way_out;  ///< what to change where the bytes are too many, such as "use fewer points"
 };
 
 struct MethodEntry {
@@ -57,6 +66,10 @@ struct MethodEntry {
   bool deploys;        ///< what it learned logs the next batch, so that runs share nothing
   bool labelled_only;  ///< needs actions that are bits
   std::unique_ptr<Learner> (*make)(const LearnerSetup&);
+  bool by_batch = false;  ///< takes up each batch when it is logged and never asks for it again
+  /// Its own λ, in place of the sweep's `lambdas`, unless bandit_lambdas says otherwise.
+  std::span<const double> lambdas = {};
+  MethodNeeds (*needs)(const Setting&, const RunOptions&, const HyperParameters&, int threads) = nullptr;
 };
 
 /// All methods, in the order of tables.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "scrm/engine/kernel_state.hpp"
 #include "scrm/engine/learn.hpp"
 #include "scrm/experiments/batch_plan.hpp"
 #include "scrm/kernels/policy.hpp"
@@ -20,9 +21,9 @@ enum class Protocol : std::uint8_t {
 
 /// What a learner that deploys its policies learns from.
 enum class PastRollouts : std::uint8_t {
-  last,       ///< the newest batch alone
-  naive,      ///< all batches, each row with its own propensity
-  balance     ///< all batches under the balance heuristic
+  last,    ///< the newest batch alone
+  naive,   ///< all batches, each row with its own propensity
+  balance  ///< all batches under the balance heuristic
 };
 
 /// How a run finds its λ.
@@ -36,6 +37,29 @@ enum class LambdaKind : std::uint8_t {
 struct LambdaChoice {
   LambdaKind kind = LambdaKind::given;
   double value = 0;
+};
+
+/// What a bandit's β falls with.
+enum class BetaRule : std::uint8_t {
+  rows,    ///< 1/√n, n rows logged so far
+  batches  ///< 1/√m, m batches logged so far
+};
+
+/// How bits become numbers of a bandit's state.
+enum class ActionEncoding : std::uint8_t {
+  integer,  ///< one number, the first label its highest bit
+  bits      ///< a number a label, under a kernel of their own: (x·x' + 1)(a·a' + 1)
+};
+
+/// What kernel bandits are told; other methods do not look at it.
+struct BanditOptions {
+  std::optional<KernelKind> kernel;  ///< unset: the method's own
+  int degree = 2;                    ///< polynomial
+  double length = 0.1;               ///< gaussian
+  BetaRule beta = BetaRule::rows;
+  ActionEncoding encoding = ActionEncoding::integer;
+  std::optional<std::int64_t> points;          ///< inducing points; unset: exact where rows and features allow
+  std::optional<std::vector<double>> lambdas;  ///< unset: the method's own
 };
 
 struct RunOptions {
@@ -66,6 +90,8 @@ struct RunOptions {
   std::optional<double> bonus;      ///< added to every coefficient of the first policy; unset: the data set's own
   std::int64_t projection = 0;      ///< features of a Gaussian random projection, 0: none
   std::optional<bool> unit_length;  ///< rows scaled to length one; unset: the data set's own
+
+  BanditOptions bandit;
 };
 
 /// All of it as text, one `name = value` a line, in a fixed order: what identifies a run, and what two sweeps are
@@ -74,6 +100,8 @@ std::string describe(const RunOptions& options);
 
 const char* to_string(Protocol protocol) noexcept;
 const char* to_string(PastRollouts past) noexcept;
+const char* to_string(BetaRule rule) noexcept;
+const char* to_string(ActionEncoding encoding) noexcept;
 /// "given", "auto", "theory" or "log-rows".
 const char* to_string(LambdaKind kind) noexcept;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,14 +10,25 @@
 
 #include "scrm/engine/source.hpp"
 #include "scrm/experiments/run_options.hpp"
+#include "scrm/io/block_buffer.hpp"
 #include "scrm/kernels/policy.hpp"
 
 namespace scrm {
+
+/// Names one action for each context: fills `action` or `bits` of the rows that `contexts` has, alike for rows that
+/// share a context. Never called by two threads at once.
+using ActionRule = std::function<void(const Block& contexts, BlockBuffer& actions)>;
 
 /// Who logged a batch.
 struct Deployed {
   Policy policy;
   bool learned = false;  ///< a policy that was learned here, as against the one the logs began with
+  std::shared_ptr<const ActionRule> rule = {};  ///< where set, it acts in the policy's place, with propensity 1
+};
+
+struct RuleLoss {
+  double loss = 0;   ///< compared as the losses of policies are: bits carry the ε of all methods
+  double plain = 0;  ///< of the named actions as they are
 };
 
 /// Everything drawn depends on (environment, seed, batch, row) and the acting policy alone. One object serves all
@@ -42,6 +54,8 @@ class World {
 
   /// Expected loss of the policy on rows kept apart.
   virtual double test_loss(const Policy& policy) const = 0;
+  /// The same of a rule, which acts without noise.
+  virtual RuleLoss test_loss(const ActionRule& rule) const = 0;
   /// Lowest expected loss on the same rows that a policy like start() can reach, where it is known.
   virtual std::optional<double> optimum() const { return std::nullopt; }
 
@@ -64,6 +78,8 @@ class Setting {
   /// Something that changes when the environment's data does; empty for synthetic ones.
   virtual std::string fingerprint() const { return ""; }
 
+  /// Of the rows that its worlds log.
+  virtual Schema schema(const RunOptions& options) const = 0;
   /// Bytes of a world, and of each row that a learner holds.
   virtual std::size_t world_bytes(const RunOptions& options) const = 0;
   virtual std::size_t row_bytes(const RunOptions& options) const = 0;

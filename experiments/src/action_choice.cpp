@@ -1,0 +1,194 @@
+#include "action_choice.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace scrm {
+namespace {
+
+constexpr ActionGrid kContinuousGrid{-5, 0.5, 20};
+// Numbers of the states that are asked about at once: 8 MB.
+constexpr std::int64_t kQueryNumbers = std::int64_t{1} << 20;
+
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// Copies the context of distinct context number i.
+void copy_context(const Block& block, int i, double* out) {
+  if (block.sparse.indptr != nullptr) {
+    std::fill_n(out, block.features, 0.0);
+    for (std::int64_t e = block.sparse.indptr[i]; e < block.sparse.indptr[i + 1]; ++e) {
+      out[block.sparse.indices[e]] = block.sparse.values[e];
+    }
+    return;
+  }
+  const std::int64_t stride = kBlockRows / block.replays;
+  for (std::int64_t j = 0; j < block.features; ++j) {
+    out[j] = block.context_type == FloatType::f32
+                 ? static_cast<double>(static_cast<const float*>(block.context)[j * stride + i])
+                 : static_cast<const double*>(block.context)[j * stride + i];
+  }
+}
+
+std::vector<double> dense_contexts(const Block& block) {
+  std::vector<double> out(at(context_rows(block) * block.features));
+  for (int i = 0; i < context_rows(block); ++i) copy_context(block, i, out.data() + i * block.features);
+  return out;
+}
+
+/// The best of a number of candidates for each of some contexts.
+class Candidates {
+ public:
+  Candidates(const KernelRidge& ridge, const StateKernel& kernel, double beta)
+      : ridge_(ridge), kernel_(kernel), beta_(beta) {}
+
+  /// fill(i, c, action) writes candidate c of context i. Returns the number of the best candidate of each context.
+  template <class Fill>
+  std::vector<std::int64_t> best(std::span<const double> contexts, std::int64_t count, std::int64_t candidates,
+                                 Fill fill) const {
+    std::vector<std::int64_t> out;
+    const std::int64_t at_once = std::max<std::int64_t>(1, kQueryNumbers / (candidates * kernel_.width()));
+    for (std::int64_t first = 0; first < count; first += at_once) {
+      const std::int64_t last = std::min(count, first + at_once);
+      std::vector<double> states;
+      states.reserve(at((last - first) * candidates * kernel_.width()));
+      for (std::int64_t i = first; i < last; ++i) {
+        const double* context = contexts.data() + i * kernel_.features;
+        for (std::int64_t c = 0; c < candidates; ++c) {
+          states.insert(states.end(), context, context + kernel_.features);
+          states.resize(states.size() + at(kernel_.actions));
+          fill(i, c, states.data() + states.size() - kernel_.actions);
+        }
+      }
+      append_best(states, candidates, out);
+    }
+    return out;
+  }
+
+ private:
+  void append_best(std::span<const double> states, std::int64_t candidates, std::vector<std::int64_t>& out) const {
+    std::vector<double> values(states.size() / at(kernel_.width()));
+    if (beta_ > 0) {
+      std::vector<double> widths(values.size());
+      ridge_.mean_and_width(states, values, widths);
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] += beta_ * widths[i];
+    } else {
+      ridge_.mean(states, values);
+    }
+    for (auto first = values.begin(); first != values.end(); first += candidates) {
+      out.push_back(std::max_element(first, first + candidates) - first);
+    }
+  }
+
+  const KernelRidge& ridge_;
+  StateKernel kernel_;
+  double beta_;
+};
+
+/// The number of each context's best action on the grid.
+std::vector<std::int64_t> best_of_grid(const KernelRidge& ridge, const StateSpace& space, double beta,
+                                       std::span<const double> contexts, std::int64_t count) {
+  const ActionGrid grid = space.grid();
+  const int power = space.kernel.power();
+  if (power == 0) {
+    return Candidates(ridge, space.kernel, beta)
+        .best(contexts, count, grid.count, [&grid](auto, auto c, double* action) { *action = grid.action(c); });
+  }
+  std::vector<double> means(at(count * (power + 1))), squares(beta > 0 ? at(count * (2 * power + 1)) : 0);
+  ridge.action_polynomials(contexts, count, means, squares);
+  std::vector<BestAction> best(at(count));
+  best_actions(means, squares, beta, grid, best);
+  std::vector<std::int64_t> out;
+  for (const BestAction& action : best) out.push_back(action.index);
+  return out;
+}
+
+/// The best bits of each context, `labels` numbers of 0 or 1 each.
+std::vector<double> best_bits(const KernelRidge& ridge, const StateSpace& space, double beta,
+                              std::span<const double> contexts, std::int64_t count) {
+  const std::int64_t labels = space.labels;
+  std::vector<double> coefficients(at(count * (1 + labels))), bits(at(count * labels));
+  ridge.bit_coefficients(contexts, count, coefficients);
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t k = 0; k < labels; ++k) {
+      bits[at(i * labels + k)] = coefficients[at(i * (1 + labels) + 1 + k)] > 0 ? 1.0 : 0.0;
+    }
+  }
+  if (beta == 0 || ridge.dimension() > kMostWidthDimension) return bits;
+  // Candidate 0 is the mean's best, candidate k + 1 differs from it in label k.
+  const auto fill = [&](std::int64_t i, std::int64_t c, double* action) {
+    std::copy_n(bits.data() + i * labels, labels, action);
+    if (c > 0) action[c - 1] = 1 - action[c - 1];
+  };
+  const std::vector<std::int64_t> best = Candidates(ridge, space.kernel, beta).best(contexts, count, 1 + labels, fill);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (best[at(i)] == 0) continue;
+    double& bit = bits[at(i * labels + best[at(i)] - 1)];
+    bit = 1 - bit;
+  }
+  return bits;
+}
+
+}  // namespace
+
+ActionGrid StateSpace::grid() const noexcept {
+  return labels > 0 ? ActionGrid{0, 1, std::int64_t{1} << labels} : kContinuousGrid;
+}
+
+void append_states(const StateSpace& space, const Block& rows, std::vector<double>& states,
+                   std::vector<double>& rewards) {
+  const std::vector<double> contexts = dense_contexts(rows);
+  for (int i = 0; i < rows.rows; ++i) {
+    const auto context = contexts.begin() + i / rows.replays * rows.features;
+    states.insert(states.end(), context, context + rows.features);
+    if (space.labels == 0) states.push_back(rows.action[i]);
+    if (space.labels > 0 && space.one_number()) states.push_back(0);
+    for (std::int64_t k = 0; k < space.labels; ++k) {
+      const double bit = rows.bits[k * kBlockRows + i] != 0 ? 1 : 0;
+      if (space.one_number()) {
+        states.back() = 2 * states.back() + bit;
+      } else {
+        states.push_back(bit);
+      }
+    }
+    rewards.push_back(-rows.loss[i]);
+  }
+}
+
+ActionRule best_action_rule(std::shared_ptr<const KernelRidge> ridge, const StateSpace& space, double beta) {
+  return [ridge = std::move(ridge), space, beta](const Block& block, BlockBuffer& actions) {
+    const std::vector<double> contexts = dense_contexts(block);
+    const std::int64_t labels = space.labels;
+    if (!space.one_number()) {
+      const std::vector<double> bits = best_bits(*ridge, space, beta, contexts, context_rows(block));
+      for (int i = 0; i < block.rows; ++i) {
+        for (std::int64_t k = 0; k < labels; ++k) {
+          actions.bits()[k * kBlockRows + i] = bits[at(i / block.replays * labels + k)] != 0 ? 1 : 0;
+        }
+      }
+      return;
+    }
+    const std::vector<std::int64_t> best = best_of_grid(*ridge, space, beta, contexts, context_rows(block));
+    for (int i = 0; i < block.rows; ++i) {
+      const std::int64_t index = best[at(i / block.replays)];
+      if (labels == 0) actions.action()[i] = space.grid().action(index);
+      for (std::int64_t k = 0; k < labels; ++k) {
+        actions.bits()[k * kBlockRows + i] = static_cast<std::uint8_t>(index >> (labels - 1 - k) & 1);
+      }
+    }
+  };
+}
+
+std::size_t rule_bytes(const StateSpace& space, std::int64_t dimension, int threads) {
+  // Contexts of a block; candidates, or the smallest group of them; what a ridge's queries hold on every thread.
+  const std::int64_t contexts = kBlockRows * (space.kernel.features + 16);
+  const std::int64_t candidates = space.one_number() ? space.grid().count : 1 + space.labels;
+  const bool scanned = space.kernel.power() > 0;
+  const std::int64_t states = scanned ? 0 : std::max(kQueryNumbers, candidates * space.kernel.width());
+  const std::int64_t query = std::max(std::int64_t{1} << 18, 16 * (space.kernel.power() + 1) * dimension);
+  return at(contexts + states + threads * query) * sizeof(double);
+}
+
+}  // namespace scrm
