@@ -49,8 +49,8 @@ void run_search(Search& search, SharedPasses& passes, const LearnOptions& option
     ++evaluations;
     if (std::isfinite(value.objective) && (first || value.objective < out.value.objective)) {
       first = false;
-      out.path.push_back({evaluations, value.objective, value.risk, value.penalty + value.ridge,
-                          norm_of(value.gradient), value.ess});
+      out.path.push_back(
+          {evaluations, value.objective, value.risk, value.penalty + value.ridge, norm_of(value.gradient), value.ess});
       if (search.report && options.on_progress) options.on_progress(out.path.back());
       out.value = std::move(value);
       return out.value.objective;

@@ -22,8 +22,7 @@ const double* CachedEnvironment::chunk(std::int64_t index) const {
     const std::int64_t columns = features() + state_columns();
     chunk.columns.resize(static_cast<std::size_t>((columns + 1) * kBlockRows));
     double* context = chunk.columns.data();
-    const EnvironmentRows rows{
-        {seed_, 0}, index * kBlockRows, kBlockRows, context, context + features() * kBlockRows};
+    const EnvironmentRows rows{{seed_, 0}, index * kBlockRows, kBlockRows, context, context + features() * kBlockRows};
     below_->draw(rows);
     if (action_kind() == ActionKind::continuous) below_->action_normals(rows, context + columns * kBlockRows);
   });

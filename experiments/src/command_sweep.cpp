@@ -83,18 +83,24 @@ void print_json(const SweepCommand& command, const SweepReport& report, std::siz
                 double cpu_seconds) {
   nlohmann::json table = nlohmann::json::array();
   for (const SweepCell& cell : sweep_cells(report.runs)) table.push_back(to_json(cell));
-  const nlohmann::json out = {{"archive", command.options.out}, {"runs", report.runs.size()}, {"failed", failed},
-                              {"resumed", report.resumed},      {"seconds", seconds},         {"cpu_seconds", cpu_seconds},
-                              {"threads", command.common.threads}, {"table", table}};
+  const nlohmann::json out = {{"archive", command.options.out},
+                              {"runs", report.runs.size()},
+                              {"failed", failed},
+                              {"resumed", report.resumed},
+                              {"seconds", seconds},
+                              {"cpu_seconds", cpu_seconds},
+                              {"threads", command.common.threads},
+                              {"table", table}};
   fmt::print("{}\n", out.dump(2));
 }
 
 void print_summary(const SweepCommand& command, const SweepReport& report, double seconds, double cpu_seconds) {
   fmt::print("{}", sweep_table(sweep_cells(report.runs)));
-  fmt::print("\n{} runs{} in {} ({} of CPU time). Loss: mean ± sd over seeds, lambda the best of the list by its mean.\n",
-             with_commas(static_cast<std::int64_t>(report.runs.size())),
-             report.resumed > 0 ? fmt::format(", {} of them from before,", report.resumed) : "", human_seconds(seconds),
-             human_seconds(cpu_seconds));
+  fmt::print(
+      "\n{} runs{} in {} ({} of CPU time). Loss: mean ± sd over seeds, lambda the best of the list by its mean.\n",
+      with_commas(static_cast<std::int64_t>(report.runs.size())),
+      report.resumed > 0 ? fmt::format(", {} of them from before,", report.resumed) : "", human_seconds(seconds),
+      human_seconds(cpu_seconds));
   fmt::print("archive: {}\n", tinted(command.options.out, Tone::strong));
 }
 
@@ -154,8 +160,8 @@ void add_sweep_command(CLI::App& program) {
   auto* resume =
       app.add_flag("--resume", command->options.resume, "Go on with what is finished: skip it, run the rest");
   app.add_flag("--overwrite", command->options.overwrite, "Replace an archive that is there already")->excludes(resume);
-  auto* shuffle = app.add_option("--shuffle", command->shuffle, "Start runs in an order drawn from this seed")
-                      ->type_name("SEED");
+  auto* shuffle =
+      app.add_option("--shuffle", command->shuffle, "Start runs in an order drawn from this seed")->type_name("SEED");
   add_common_options(app, command->common);
   app.callback([command, shuffle] {
     if (shuffle->count() > 0) command->options.shuffle_seed = command->shuffle;

@@ -74,7 +74,8 @@ class GaussianEnvironment final : public Environment {
     for (std::int64_t row = rows.first_row; row < last;) {
       const int batch = shared_target_->batch_of(row);
       const std::int64_t end = std::min(last, shared_target_->begin(batch + 1));
-      std::fill(rows.state + (row - rows.first_row), rows.state + (end - rows.first_row), target(rows.deployment, batch));
+      std::fill(rows.state + (row - rows.first_row), rows.state + (end - rows.first_row),
+                target(rows.deployment, batch));
       row = end;
     }
   }

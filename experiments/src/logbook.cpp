@@ -16,7 +16,8 @@ Logbook::Logbook(const World& world, PastRollouts past, const PassOptions& pass)
 Logbook::~Logbook() = default;
 
 bool Logbook::fits(std::int64_t rows) const {
-  const double bytes = static_cast<double>(block_buffer_bytes(world_.schema())) / kBlockRows * static_cast<double>(rows);
+  const double bytes =
+      static_cast<double>(block_buffer_bytes(world_.schema())) / kBlockRows * static_cast<double>(rows);
   return pass_.memory == 0 || bytes <= static_cast<double>(pass_.memory);
 }
 

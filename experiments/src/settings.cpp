@@ -58,12 +58,13 @@ std::unique_ptr<Setting> open_named(const NamedData& data, const std::filesystem
     if (all) return open_labelled(paths, data.traits);
     wanted.push_back(fmt::format("{}", fmt::join(files, " + ")));
   }
-  throw Error(ErrorKind::file,
-              fmt::format("the data set {} is not in this folder: it needs {}. The files are those of the Mulan library "
-                          "of multi-label data sets; put them there with their .xml, or say where they are with "
-                          "data_dir in the sweep file or the variable SCRM_DATA_DIR",
-                          data.name, fmt::join(wanted, ", or ")),
-              {.file = folder.string()});
+  throw Error(
+      ErrorKind::file,
+      fmt::format("the data set {} is not in this folder: it needs {}. The files are those of the Mulan library "
+                  "of multi-label data sets; put them there with their .xml, or say where they are with "
+                  "data_dir in the sweep file or the variable SCRM_DATA_DIR",
+                  data.name, fmt::join(wanted, ", or ")),
+      {.file = folder.string()});
 }
 
 }  // namespace

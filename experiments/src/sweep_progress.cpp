@@ -56,9 +56,8 @@ void SweepProgress::note_best(const RunRecord& run) {
 
 std::string SweepProgress::line(const SweepState& state, double seconds) const {
   const double left = state.share > 0 ? seconds * (1 - state.share) / state.share : std::nan("");
-  std::string text =
-      fmt::format("sweep  {}/{} runs  {:3.0f}%  {:.3g} M rows/s  {} left", state.done, state.runs, 100 * state.share,
-                  state.rows_read / seconds / 1e6, human_seconds(left));
+  std::string text = fmt::format("sweep  {}/{} runs  {:3.0f}%  {:.3g} M rows/s  {} left", state.done, state.runs,
+                                 100 * state.share, state.rows_read / seconds / 1e6, human_seconds(left));
   if (state.failed > 0) text += fmt::format("  {} failed", state.failed);
   if (const auto found = sums_.find(best_); found != sums_.end()) {
     double best = std::numeric_limits<double>::infinity();

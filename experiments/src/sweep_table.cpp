@@ -14,8 +14,8 @@ namespace scrm {
 namespace {
 
 bool same_cell(const SweepCell& cell, const RunRecord& run, std::optional<double> l2) {
-  const bool same_lambda = cell.hyperparameter == run.hyperparameter ||
-                           (std::isnan(cell.hyperparameter) && std::isnan(run.hyperparameter));
+  const bool same_lambda =
+      cell.hyperparameter == run.hyperparameter || (std::isnan(cell.hyperparameter) && std::isnan(run.hyperparameter));
   return cell.environment == run.environment && cell.method == run.method && cell.lambda_rule == run.lambda_rule &&
          same_lambda && cell.l2 == l2;
 }

@@ -19,8 +19,8 @@ struct SweepCell {
   std::optional<double> l2;
   int runs = 0;
   int failed = 0;
-  double mean = 0;  ///< of the final losses of runs that succeeded
-  double sd = 0;    ///< over those runs, n − 1; NaN for fewer than two
+  double mean = 0;    ///< of the final losses of runs that succeeded
+  double sd = 0;      ///< over those runs, n − 1; NaN for fewer than two
   bool best = false;  ///< lowest mean among the λ given for this environment and method: the choice a posteriori
 };
 

@@ -14,11 +14,11 @@ namespace scrm {
 
 /// How far a sweep is.
 struct SweepState {
-  std::size_t runs = 0;        ///< in all
-  std::size_t done = 0;        ///< finished, those of earlier sittings included
+  std::size_t runs = 0;  ///< in all
+  std::size_t done = 0;  ///< finished, those of earlier sittings included
   std::size_t failed = 0;
-  double share = 0;            ///< of the work of this sitting, by its estimated cost
-  double rows_read = 0;        ///< in this sitting, rows times passes
+  double share = 0;                 ///< of the work of this sitting, by its estimated cost
+  double rows_read = 0;             ///< in this sitting, rows times passes
   const RunRecord* last = nullptr;  ///< the run that just finished, if any
 };
 
@@ -29,7 +29,7 @@ struct SweepOptions {
   int threads = 0;         ///< 0: all cores
   std::size_t memory = 0;  ///< bytes; 0: no limit
   StopToken stop;
-  std::optional<std::uint64_t> shuffle_seed;  ///< start runs in an order drawn from this seed
+  std::optional<std::uint64_t> shuffle_seed;           ///< start runs in an order drawn from this seed
   std::function<void(const SweepState&)> on_progress;  ///< never from two threads at once
   std::function<void(const std::string&)> on_warning;
 };
