@@ -130,7 +130,13 @@ void KernelBandit::learn(Source& rows, int batch) {
     const std::unique_ptr<BlockGroup> group = rows.fetch(b, 1);
     append_states(space_, rows.load(*group, b, *loader, audit), states, rewards);
   }
-  ridge_->add(states, rewards);
+  try {
+    ridge_->add(states, rewards);
+  } catch (const Error& error) {
+    // The ridge counts rows within the batch and does not know what a sweep calls its options.
+    throw Error(error.kind(),
+                fmt::format("batch {}: {} (lambda: bandit_lambdas; inducing points: points)", batch, error.what()));
+  }
   rows_read_ += static_cast<double>(rows.rows());
   rule_ = std::make_shared<const ActionRule>(best_action_rule(ridge_, space_, beta(batch)));
   tested_ = world_.test_loss(*rule_);

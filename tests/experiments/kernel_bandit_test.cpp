@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "experiments/labelled_worlds.hpp"
@@ -305,6 +306,24 @@ TEST_CASE("kernel bandits: rows enter batch by batch, and few of them or no cont
   }
 }
 
+TEST_CASE("kernel bandits: batches without rows, contexts without features and one label will do") {
+  RunOptions options;
+  options.rollouts = 10;
+  for (const auto& [rows, features, labels] : {std::tuple{4, 1, 1}, {3, 0, 2}, {40, 0, 1}, {12, 3, 64}}) {
+    CAPTURE(rows);
+    LabelledData data = made_up_data(rows, features, labels);
+    const auto world = labelled_world(data, 1, options);
+    for (const ActionEncoding encoding : {ActionEncoding::integer, ActionEncoding::bits}) {
+      if (labels == 64 && encoding == ActionEncoding::integer) continue;
+      options.bandit.encoding = encoding;
+      for (const auto& [method, lambda] : {std::pair{"sbpe", 0.0}, {"bkucb", 1.0}}) {
+        const RunRecord record = rolled_out(*world, method, lambda, options);
+        CHECK(std::all_of(record.loss.begin(), record.loss.end(), [](double l) { return l >= 0 && l <= 1; }));
+      }
+    }
+  }
+}
+
 TEST_CASE("kernel bandits: inducing points are as many as asked for, and what they leave out is told") {
   RunOptions options;
   options.rollouts = 2;
@@ -338,5 +357,7 @@ TEST_CASE("kernel bandits: what cannot be is refused with a way out") {
   // Every context is met four times with one action: a gaussian kernel without a ridge has no solution of its own.
   options.bandit.encoding = ActionEncoding::integer;
   const auto few_labels = labelled_world(made_up_data(30, 2, 2), 1, options);
-  CHECK(contains(refusal(*few_labels, "bkucb", 0, options), "lambda"));
+  const std::string repeated = refusal(*few_labels, "bkucb", 0, options);
+  CHECK(contains(repeated, "batch 0: row "));
+  CHECK(contains(repeated, "bandit_lambdas"));
 }
