@@ -78,6 +78,16 @@ void MemorySource::extend(Source& from, const PassOptions& options) {
   require_all(placed, from.rows());
 }
 
+void MemorySource::shift_losses(std::int64_t first, std::int64_t last, double amount) noexcept {
+  for (std::int64_t row = first; row < last;) {
+    const int at = static_cast<int>(row % kBlockRows);
+    const int count = static_cast<int>(std::min<std::int64_t>(last - row, kBlockRows - at));
+    double* loss = blocks_[static_cast<std::size_t>(row / kBlockRows)].buffer->loss() + at;
+    for (int i = 0; i < count; ++i) loss[i] += amount;
+    row += count;
+  }
+}
+
 std::unique_ptr<BlockLoader> MemorySource::make_loader() const {
   return std::make_unique<NoLoader>();
 }

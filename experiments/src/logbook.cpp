@@ -7,11 +7,12 @@
 #include "scrm/engine/balance_source.hpp"
 #include "scrm/engine/target_policy.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/kernels/moments.hpp"
 
 namespace scrm {
 
-Logbook::Logbook(const World& world, PastRollouts past, const PassOptions& pass)
-    : world_(world), past_(past), pass_(pass) {}
+Logbook::Logbook(const World& world, PastRollouts past, bool level_batches, const PassOptions& pass)
+    : world_(world), past_(past), level_batches_(level_batches), pass_(pass) {}
 
 Logbook::~Logbook() = default;
 
@@ -40,6 +41,7 @@ void Logbook::pool(std::unique_ptr<Source> batch) {
     if (fits(rows_logged_)) {
       if (!held_) held_ = std::make_unique<MemorySource>(batch->schema());
       held_->extend(*batch, pass_);
+      if (level_batches_) level();
       rows_ = held_.get();
       return past_ == PastRollouts::balance ? balance() : void();
     }
@@ -54,6 +56,23 @@ void Logbook::pool(std::unique_ptr<Source> batch) {
   }
   rows_ = owned_.get();
   if (past_ == PastRollouts::balance) balance();
+}
+
+void Logbook::level() {
+  const std::int64_t last = held_->rows(), first = last - world_.batch_rows(batches() - 1);
+  // Rows before the batch are level already, so that the mean of the batch is what the mean of all leaves.
+  const auto [losses, audit] = run_pass(
+      *held_, Moments{},
+      [](const Block& block, Moments& out) {
+        out = Moments{};
+        for (int i = 0; i < block.rows; ++i) out.merge(Moments::of(block.loss[i]));
+      },
+      [](Moments& a, const Moments& b) { a.merge(b); }, pass_);
+  const auto before = static_cast<double>(first), rows = static_cast<double>(last);
+  const double batch_mean = (losses.mean * rows - level_ * before) / (rows - before);
+  held_->shift_losses(0, first, losses.mean - level_);
+  held_->shift_losses(first, last, losses.mean - batch_mean);
+  level_ = losses.mean;
 }
 
 void Logbook::balance() {

@@ -15,7 +15,10 @@ class Logbook {
  public:
   /// Rows are held while they fit into `pass.memory` (0: always) and made anew in every pass beyond that. `world` must
   /// outlive this.
-  Logbook(const World& world, PastRollouts past, const PassOptions& pass);
+  /// With `level_batches` the losses of all batches are shifted to one mean, that of all rows: what the additive
+  /// estimator subtracts from a loss is then the mean of the policy that logged it. Any constant a policy would do
+  /// without bias, and this one has by far the least variance: a first batch may cost four times what the last one does.
+  Logbook(const World& world, PastRollouts past, bool level_batches, const PassOptions& pass);
   ~Logbook();
 
   /// Has the next batch logged.
@@ -30,10 +33,13 @@ class Logbook {
  private:
   bool fits(std::int64_t rows) const;
   void pool(std::unique_ptr<Source> batch);
+  void level();
   void balance();
 
   const World& world_;
   PastRollouts past_;
+  bool level_batches_;
+  double level_ = 0;  // mean of all rows so far
   PassOptions pass_;
   std::vector<Deployed> actors_;
   std::int64_t rows_logged_ = 0;

@@ -37,7 +37,8 @@ std::vector<RunRecord> roll_out(const MethodEntry& method, const LearnerSetup& s
   const std::unique_ptr<Learner> learner = method.make(setup);
   const std::optional<double> optimum = world.optimum();
   const PastRollouts deployed = method.by_batch ? PastRollouts::last : setup.options.past;
-  Logbook log(world, method.deploys ? deployed : PastRollouts::naive, setup.pass);
+  const bool additive = setup.options.estimator == LearningEstimator::additive;
+  Logbook log(world, method.deploys ? deployed : PastRollouts::naive, additive, setup.pass);
   Deployed actor{world.first_policy(method.deploys), false};
   double read = 0;
   for (int m = 0; m < rollouts; ++m) {

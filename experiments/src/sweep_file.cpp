@@ -392,6 +392,13 @@ RunOptions SweepFile::options(const RunOptions& defaults, const std::string& env
   reader_->apply(reader_->root(), options);
   if (const toml::table* own = reader_->section("environment", environment)) reader_->apply(*own, options);
   if (const toml::table* own = reader_->section("method", method)) reader_->apply(*own, options);
+  if (options.estimator == LearningEstimator::additive && options.past == PastRollouts::balance) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} / {}: the balance heuristic mixes probabilities of whole actions, and the additive "
+                            "estimator needs those of single labels; use past = \"all-naive\" or another estimator",
+                            environment, method),
+                {.file = path_});
+  }
   const BatchPlan& batches = options.batches;
   // The batch behind the last counts too: regret is charged for it.
   const std::int64_t firsts = BatchPlan{1, batches.growth}.begin(options.rollouts + 1);

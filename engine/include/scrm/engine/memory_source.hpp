@@ -24,6 +24,9 @@ class MemorySource final : public Source {
   /// Appends all rows of a source of the same schema, which may not have bad ones; the last block is filled up first.
   void extend(Source& from, const PassOptions& options);
 
+  /// Adds to the losses of rows [first, last).
+  void shift_losses(std::int64_t first, std::int64_t last, double amount) noexcept;
+
   const Audit& audit() const noexcept { return audit_; }
 
   const Schema& schema() const override { return schema_; }
