@@ -310,8 +310,7 @@ TEST_CASE("kernel bandits: batches without rows, contexts without features and o
   RunOptions options;
   options.rollouts = 10;
   for (const auto& [rows, features, labels] : {std::tuple{4, 1, 1}, {3, 0, 2}, {40, 0, 1}, {12, 3, 64}}) {
-    CAPTURE(rows);
-    LabelledData data = made_up_data(rows, features, labels);
+    const LabelledData data = made_up_data(rows, features, labels);
     const auto world = labelled_world(data, 1, options);
     for (const ActionEncoding encoding : {ActionEncoding::integer, ActionEncoding::bits}) {
       if (labels == 64 && encoding == ActionEncoding::integer) continue;
