@@ -1,5 +1,5 @@
 """`scrm sweep` with batch bandits: what their runs leave in the archive, and what is refused."""
-# labels: fast cli
+# labels: slow cli
 
 import numpy as np
 

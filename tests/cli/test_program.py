@@ -117,6 +117,29 @@ class Readme(ProgramTest):
         self.assertGreater(found["rows"], 0)
         self.assertEqual(found["bad_rows"], 0)
 
+    def test_the_lines_that_read_an_archive_find_its_curves(self):
+        text = (harness.SOURCE_DIR / "README.md").read_text()
+        blocks = [b for b in re.findall(r"```python\n(.*?)```", text, re.S) if "results.h5" in b]
+        self.assertEqual(len(blocks), 1, "README has one block of Python that reads an archive")
+        sweep = self.dir / "sweep.toml"
+        sweep.write_text('environments = ["pricing"]\nmethods = ["crm", "scrm"]\nrollouts = 3\nlambdas = [0.01]\n')
+        harness.run("sweep", sweep, "--out", self.dir / "results.h5", check=0)
+        # A plotter that notes what it is given stands in for the real one, which need not be installed.
+        fake = self.dir / "matplotlib"
+        fake.mkdir()
+        (fake / "__init__.py").write_text("")
+        (fake / "pyplot.py").write_text(
+            "curves = []\n"
+            "def semilogx(x, y, label): curves.append((label, [float(v) for v in x], [float(v) for v in y]))\n"
+            "def legend(): pass\n"
+            "def savefig(name): print(curves)\n")
+        done = subprocess.run([sys.executable, "-c", blocks[0]], cwd=self.dir, check=True, capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": str(self.dir)})
+        curves = eval(done.stdout)
+        self.assertEqual([c[0] for c in curves], ["crm", "scrm"])
+        self.assertEqual(curves[0][1], [100.0, 300.0, 700.0])
+        self.assertEqual(len(curves[1][2]), 3)
+
 
 if __name__ == "__main__":
     harness.main()

@@ -1,5 +1,5 @@
 """`scrm sweep`: what its archive holds, and that nothing but the sweep file decides about it."""
-# labels: fast cli
+# labels: slow cli
 
 import datetime
 import json

@@ -95,6 +95,10 @@ class SweepFile(SweepTest):
         self.assertIn("line 6: crm: wants a table", self.refused("[method]\ncrm = 5\n"))
         self.assertIn("line 6: like: wants a text in quotes", self.refused("[method.crm]\nlike = 5\n"))
 
+    def test_an_estimator_that_needs_single_labels_does_not_go_with_the_balance_heuristic(self):
+        message = self.refused(estimator="additive", past="all-balance")
+        self.assertIn('use past = "all-naive" or another estimator', message)
+
     def test_more_rows_than_can_be_counted_are_refused(self):
         message = self.refused(rollouts=40, first_batch=10**9)
         self.assertIn("pricing / crm: rollouts = 40 with first_batch = 1000000000", message)
