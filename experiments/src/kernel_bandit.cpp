@@ -11,6 +11,8 @@
 namespace scrm {
 namespace {
 
+constexpr double kMostKernelRatio = 1e15;
+
 [[noreturn]] void refuse(const std::string& what) {
   throw Error(ErrorKind::usage, what);
 }
@@ -37,6 +39,18 @@ void check(const Schema& schema, const StateSpace& space, const RunOptions& opti
                     "most; use kernel = \"polynomial\" or encoding = \"bits\"",
                     space.labels, space.labels, kMostTriedLabels));
   }
+}
+
+/// Solvers that work with kernel values as they are keep 15 digits of them: integers whose powers take more than that
+/// would leave nothing of the context, and actions chosen by rounding.
+void check_digits(const StateSpace& space, const KernelRidgeOptions& ridge) {
+  if (space.labels == 0 || space.kernel.power() == 0 || ridge.solver == RidgeSolver::primal) return;
+  const double largest = std::pow(4.0, space.labels * space.kernel.power());
+  if (largest <= kMostKernelRatio * std::max(ridge.lambda, 1.0)) return;
+  refuse(
+      fmt::format("integers of {} labels give kernel values up to {:.0e}, of which the {} solver keeps 15 digits and "
+                  "none of the context; use encoding = \"bits\", or kernel = \"linear\" without points",
+                  space.labels, largest, to_string(ridge.solver)));
 }
 
 /// Rows of all batches, as the world cuts them.
@@ -111,7 +125,9 @@ KernelBandit::KernelBandit(const LearnerSetup& setup, const BanditTraits& traits
   no_policy_.theta.clear();
   check(setup.world.schema(), space_, setup.options);
   const double lambda = setup.runs.front().lambda.value;
-  ridge_ = std::make_shared<KernelRidge>(ridge_options(space_, setup.options, lambda, rows_in_all(setup)));
+  const KernelRidgeOptions ridge = ridge_options(space_, setup.options, lambda, rows_in_all(setup));
+  check_digits(space_, ridge);
+  ridge_ = std::make_shared<KernelRidge>(ridge);
 }
 
 double KernelBandit::beta(int batch) const {

@@ -345,6 +345,10 @@ TEST_CASE("kernel bandits: what cannot be is refused with a way out") {
   const auto contains = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
   const auto wide = labelled_world(made_up_data(30, 2, 31), 1, options);
   CHECK(contains(refusal(*wide, "sbpe", 0, options), "encoding = \"bits\""));
+  const auto many = labelled_world(made_up_data(30, 2, 14), 1, options);
+  options.bandit.points = 10;
+  CHECK(contains(refusal(*many, "bkucb", 1, options), "none of the context; use encoding = \"bits\""));
+  options.bandit.points.reset();
   const auto world = labelled_world(made_up_data(30, 2, 11), 1, options);
   CHECK(contains(refusal(*world, "bkucb", -1, options), "negative"));
   options.bandit.kernel = KernelKind::gaussian;
