@@ -1,5 +1,5 @@
 """scrm act: actions and propensities exactly as evaluate needs them, in the order of the contexts, or nothing at all."""
-# labels: fast cli io threads statistical
+# labels: slow cli io threads statistical
 
 import csv
 import itertools

@@ -1,4 +1,4 @@
-// labels: fast threads io
+// labels: slow threads io
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 #include <unistd.h>
