@@ -17,7 +17,8 @@ class Logbook {
   /// outlive this.
   /// With `level_batches` the losses of all batches are shifted to one mean, that of all rows: what the additive
   /// estimator subtracts from a loss is then the mean of the policy that logged it. Any constant a policy would do
-  /// without bias, and this one has by far the least variance: a first batch may cost four times what the last one does.
+  /// without bias, and this one has by far the least variance: a first batch may cost four times what the last one
+  /// does.
   Logbook(const World& world, PastRollouts past, bool level_batches, const PassOptions& pass);
   ~Logbook();
 
