@@ -1,5 +1,5 @@
 """scrm simulate: the same rows whatever the threads and shards, files that appear whole or not at all."""
-# labels: fast cli io threads statistical
+# labels: slow cli io threads statistical
 
 import math
 import os

@@ -1,4 +1,4 @@
-// labels: fast
+// labels: slow
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "context_whitening.hpp"
 

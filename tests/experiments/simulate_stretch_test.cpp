@@ -1,4 +1,4 @@
-// labels: fast threads
+// labels: slow threads
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
