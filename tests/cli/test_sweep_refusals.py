@@ -1,5 +1,5 @@
 """`scrm sweep`: what it refuses, in which words, and what it goes on with."""
-# labels: fast cli
+# labels: slow cli
 
 import json
 import os
