@@ -2,7 +2,13 @@
 
 #include <Eigen/Cholesky>
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <utility>
+
+#include "scrm/kernels/context_matrix.hpp"
+#include "scrm/kernels/scores.hpp"
 
 namespace scrm {
 namespace {
@@ -12,21 +18,22 @@ constexpr std::int64_t kMostFeatures = 64;
 // Added to the diagonal, relative to it, so that features that are constant or copies of each other do no harm.
 constexpr double kRidge = 1e-10;
 
-double context_at(const Block& block, std::int64_t feature, int row) {
-  const std::int64_t at = feature * kBlockRows + row;
-  return block.context_type == FloatType::f64 ? static_cast<const double*>(block.context)[at]
-                                              : static_cast<double>(static_cast<const float*>(block.context)[at]);
-}
-
 /// Σ (1, x)(1, x)^T over a block.
 void add_up(const Block& block, Eigen::MatrixXd& out) {
   const Eigen::Index width = block.features + 1;
-  Eigen::MatrixXd rows(block.rows, width);
-  rows.col(0).setOnes();
-  for (std::int64_t j = 0; j < block.features; ++j) {
-    for (int i = 0; i < block.rows; ++i) rows(i, j + 1) = context_at(block, j, i);
+  // The contexts as columns of coefficients, zero past the valid rows.
+  using Columns = std::unique_ptr<double[], decltype(&std::free)>;
+  const std::size_t bytes = static_cast<std::size_t>(width) * kBlockRows * sizeof(double);
+  const Columns columns(static_cast<double*>(std::aligned_alloc(kColumnAlignment, bytes)), &std::free);
+  if (!columns) throw std::bad_alloc();
+  std::fill_n(columns.get(), kBlockRows, 1.0);
+  mapped_context(block, 0, block.features, columns.get() + kBlockRows);
+  for (Eigen::Index j = 0; j < width; ++j) {
+    std::fill(columns.get() + j * kBlockRows + block.rows, columns.get() + (j + 1) * kBlockRows, 0.0);
   }
-  out.noalias() = rows.transpose() * rows;
+  context_products(context_matrix(block), columns.get(), static_cast<int>(width), out.data() + 1, width);
+  out.row(0) = out.col(0).transpose();
+  out(0, 0) = block.rows;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <exception>
 #include <thread>
@@ -113,9 +114,24 @@ void run_searches(Source& source, std::vector<Search>& searches, const LearnOpti
 /// Mean and spread of the losses of the rows that count.
 Moments masked_losses(Source& source, const RowMask* rows, const LearnOptions& options, const PassOptions& pass) {
   const auto compute = [rows](const Block& block, Moments& out) {
+    std::array<std::uint8_t, kBlockRows> keep;
+    if (rows != nullptr) rows->expand(block.first_row, kBlockRows, keep.data());
+    const auto counts = [&](int i) { return rows == nullptr || keep[static_cast<std::size_t>(i)] != 0; };
     out = Moments{};
+    double sum = 0;
     for (int i = 0; i < block.rows; ++i) {
-      if (rows == nullptr || (*rows)[block.first_row + i]) out.merge(Moments::of(block.loss[i]));
+      if (!counts(i)) continue;
+      ++out.count;
+      sum += block.loss[i];
+    }
+    if (out.count == 0) return;
+    out.mean = sum / out.count;
+    for (int i = 0; i < block.rows; ++i) {
+      if (!counts(i)) continue;
+      const double centred = block.loss[i] - out.mean;
+      out.square_sum += centred * centred;
+      out.lowest = std::min(out.lowest, block.loss[i]);
+      out.highest = std::max(out.highest, block.loss[i]);
     }
   };
   const auto [moments, audit] = run_pass(

@@ -8,6 +8,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "line_search.hpp"
+
 namespace scrm {
 namespace {
 
@@ -87,7 +89,7 @@ int search(Monitor& monitor, Eigen::VectorXd& x, const MinimizeOptions& options)
   if (!options.bound) {
     auto param = parameters<LBFGSpp::LBFGSParam<double>>(options);
     param.linesearch = LBFGSpp::LBFGS_LINESEARCH_BACKTRACKING_STRONG_WOLFE;
-    LBFGSpp::LBFGSSolver<double, LBFGSpp::LineSearchBracketing> solver(param);
+    LBFGSpp::LBFGSSolver<double, WolfeLineSearch> solver(param);
     return solver.minimize(monitor, x, value);
   }
   const auto param = parameters<LBFGSpp::LBFGSBParam<double>>(options);

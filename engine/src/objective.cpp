@@ -6,7 +6,9 @@
 #include <array>
 #include <cmath>
 
+#include "objective_value.hpp"
 #include "policy_kinds.hpp"
+#include "replayed_objective.hpp"
 #include "score_matrix.hpp"
 #include "score_products.hpp"
 #include "scratch_pool.hpp"
@@ -28,20 +30,6 @@ constexpr std::array<EstimatorName, 5> kEstimatorNames = {{{LearningEstimator::i
                                                            {LearningEstimator::snips, "snips"},
                                                            {LearningEstimator::ips_ix, "ips-ix"},
                                                            {LearningEstimator::additive, "additive"}}};
-
-LearningRules learning_rules(const ObjectiveRules& rules) {
-  LearningRules out;
-  out.largest = rules.largest_weight;
-  if (rules.estimator == LearningEstimator::clipped) {
-    out.cut = WeightCut::clip;
-    out.parameter = rules.clip;
-  } else if (rules.estimator == LearningEstimator::ips_ix) {
-    out.cut = WeightCut::ix;
-    out.parameter = rules.alpha;
-    out.control = 1;
-  }
-  return out;
-}
 
 /// Whether gaussian_terms applies.
 bool in_one_sweep(const Block& block, const ObjectiveProblem& problem) {
@@ -226,53 +214,14 @@ class ObjectiveKernel final : public PassKernel {
   mutable ScratchPool scratch_;
 };
 
-/// Σ θ² without the intercepts, and its gradient.
-double add_ridge(const Policy& policy, double l2, std::vector<double>& gradient) {
-  double sum = 0;
-  const auto length = static_cast<std::size_t>(policy.row_length());
-  for (std::size_t j = 0; j < policy.theta.size(); ++j) {
-    if (j % length == 0) continue;
-    sum += policy.theta[j] * policy.theta[j];
-    gradient[j] += 2 * l2 * policy.theta[j];
-  }
-  return l2 * sum;
-}
-
 ObjectiveValue finish(const ObjectiveProblem& problem, const ProblemSums& sums) {
-  const ObjectiveRules& rules = problem.rules;
-  const LearningTerms& terms = sums.terms;
-  ObjectiveValue out;
-  out.rows = terms.risk.count;
-  out.gradient.assign(problem.policy.theta.size(), 0.0);
-  if (out.rows == 0) return out;
-  const bool snips = rules.estimator == LearningEstimator::snips;
-  const bool additive = rules.estimator == LearningEstimator::additive;
-  const double n = out.rows;
-  out.risk = terms.risk.mean + (additive ? rules.mean_loss : 0);
-  double scale = 1 / n, shift = 0;
-  if (snips) {
-    const bool defined = terms.weight.mean > 0;
-    out.risk = defined ? terms.risk.mean / terms.weight.mean : rules.mean_loss;
-    scale = defined ? 1 / (n * terms.weight.mean) : 0;
-    shift = out.risk - rules.mean_loss;
+  const GradientFactors factors = gradient_factors(problem.rules, sums.terms);
+  std::vector<double> gradient(sums.size());
+  for (std::size_t j = 0; j < gradient.size(); ++j) {
+    const double risk = sums.has_weight() ? sums.first()[j] - factors.shift * sums.weight()[j] : sums.first()[j];
+    gradient[j] = factors.risk * risk + factors.spread * sums.second()[j];
   }
-  if (!additive) {
-    const double square = terms.weight.mean * terms.weight.mean;
-    out.ess = square > 0 ? n * (square / (square + terms.weight.square_sum / n)) : 0;
-  }
-  out.variance = n > 1 ? terms.variance.square_sum / (n - 1) : 0;
-  const double root = std::sqrt(rules.penalty == Penalty::se ? out.variance / n : out.variance);
-  out.penalty = rules.lambda * root;
-  // ∂√(c V) = c ∂V / (2 √(c V)) with ∂V = 2 Σ (z − z̄) ∂z / (n − 1); flat where the variance is zero.
-  const double unit = rules.penalty == Penalty::se ? 1 / n : 1;
-  const double slope = root > 0 && n > 1 ? rules.lambda * unit / (root * (n - 1)) : 0;
-  for (std::size_t j = 0; j < out.gradient.size(); ++j) {
-    const double risk = snips ? sums.first()[j] - shift * sums.weight()[j] : sums.first()[j];
-    out.gradient[j] = scale * risk + slope * sums.second()[j];
-  }
-  if (rules.l2 > 0) out.ridge = add_ridge(problem.policy, rules.l2, out.gradient);
-  out.objective = out.risk + out.penalty + out.ridge;
-  return out;
+  return objective_value(problem, sums.terms, std::move(gradient));
 }
 
 }  // namespace
@@ -293,8 +242,10 @@ LearningEstimator learning_estimator(const std::string& name) {
   throw Error(ErrorKind::usage, fmt::format("there is no estimator '{}' to learn with; choose among {}", name, names));
 }
 
-std::vector<ObjectiveValue> evaluate_objectives(Source& source, const std::vector<ObjectiveProblem>& problems,
-                                                const PassOptions& options, bool skip_bad_rows) {
+namespace {
+
+std::vector<ObjectiveValue> evaluate_in_one_pass(Source& source, const std::vector<ObjectiveProblem>& problems,
+                                                 const PassOptions& options, bool skip_bad_rows) {
   const ObjectiveKernel kernel(problems, source.schema());
   const PassResult result = run_pass(source, kernel, options);
   if (!skip_bad_rows) require_clean(result.audit);
@@ -302,6 +253,23 @@ std::vector<ObjectiveValue> evaluate_objectives(Source& source, const std::vecto
   for (std::size_t p = 0; p < problems.size(); ++p) {
     out.push_back(result.sums ? finish(problems[p], static_cast<const ObjectiveKernel::Sums&>(*result.sums).problems[p])
                               : ObjectiveValue{});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<ObjectiveValue> evaluate_objectives(Source& source, const std::vector<ObjectiveProblem>& problems,
+                                                const PassOptions& options, bool skip_bad_rows) {
+  const auto shares = [&](const ObjectiveProblem& problem) { return shares_contexts(source.schema(), problem); };
+  if (std::none_of(problems.begin(), problems.end(), shares)) {
+    return evaluate_in_one_pass(source, problems, options, skip_bad_rows);
+  }
+  // Each problem goes its own way whatever stands beside it: its bits must not depend on its neighbours.
+  std::vector<ObjectiveValue> out;
+  for (const ObjectiveProblem& problem : problems) {
+    out.push_back(shares(problem) ? evaluate_replayed(source, problem, options, skip_bad_rows)
+                                  : evaluate_in_one_pass(source, {problem}, options, skip_bad_rows).front());
   }
   return out;
 }

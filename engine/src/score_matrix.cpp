@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "context_panel.hpp"
+#include "scrm/kernels/context_matrix.hpp"
 
 namespace scrm {
 ScoreMatrix::ScoreMatrix(const Policy& policy, const Schema& schema) : policy_(policy) {
@@ -29,6 +30,9 @@ void ScoreMatrix::scores(const Block& block, PolicyScratch& scratch, double* out
 }
 
 void ScoreMatrix::dense_scores(const Block& block, PolicyScratch& scratch, double* out) const {
+  if (policy_.features == FeatureMap::linear) {
+    return scrm::context_scores(context_matrix(block), policy_.theta.data(), policy_.outputs, out);
+  }
   const std::int64_t width = policy_.row_length();
   for (int k = 0; k < policy_.outputs; ++k) {
     std::fill_n(out + static_cast<std::int64_t>(k) * kBlockRows, kBlockRows,
@@ -43,26 +47,33 @@ void ScoreMatrix::dense_scores(const Block& block, PolicyScratch& scratch, doubl
   }
 }
 
-void ScoreMatrix::replayed_scores(const Block& block, PolicyScratch& scratch, double* out) const {
+void ScoreMatrix::context_scores(const Block& block, double* out) const {
+  if (block.sparse.indptr != nullptr) {
+    return sparse_scores(contexts_of(block), by_feature_.data(), policy_.outputs, out);
+  }
+  if (has_context_matrix(block)) {
+    return scrm::context_scores(valid_contexts(block), policy_.theta.data(), policy_.outputs, out);
+  }
   const int contexts = kBlockRows / block.replays;
+  const std::int64_t width = policy_.row_length();
+  for (int k = 0; k < policy_.outputs; ++k) {
+    std::fill_n(out + static_cast<std::int64_t>(k) * kBlockRows, contexts,
+                policy_.theta[static_cast<std::size_t>(k * width)]);
+  }
+  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, contexts, policy_.outputs, static_cast<int>(block.features),
+              1.0, static_cast<const double*>(block.context), contexts, policy_.theta.data() + 1,
+              static_cast<int>(width), 1.0, out, kBlockRows);
+}
+
+void ScoreMatrix::replayed_scores(const Block& block, PolicyScratch& scratch, double* out) const {
   // One set of scores for each context, in the place of the panel, which contexts in doubles do not need.
   double* once = scratch.columns(kPanelSlot, policy_.outputs);
-  if (block.sparse.indptr != nullptr) {
-    sparse_scores(contexts_of(block), by_feature_.data(), policy_.outputs, once);
-  } else {
-    const std::int64_t width = policy_.row_length();
-    for (int k = 0; k < policy_.outputs; ++k) {
-      std::fill_n(once + static_cast<std::int64_t>(k) * kBlockRows, contexts,
-                  policy_.theta[static_cast<std::size_t>(k * width)]);
-    }
-    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, contexts, policy_.outputs, static_cast<int>(block.features),
-                1.0, static_cast<const double*>(block.context), contexts, policy_.theta.data() + 1,
-                static_cast<int>(width), 1.0, once, kBlockRows);
-  }
+  context_scores(block, once);
   for (int k = 0; k < policy_.outputs; ++k) {
     const double* from = once + static_cast<std::int64_t>(k) * kBlockRows;
     double* to = out + static_cast<std::int64_t>(k) * kBlockRows;
-    for (int c = 0; c < contexts; ++c) std::fill_n(to + c * block.replays, block.replays, from[c]);
+    for (int c = 0; c < context_rows(block); ++c) std::fill_n(to + c * block.replays, block.replays, from[c]);
+    std::fill(to + block.rows, to + kBlockRows, 0.0);
   }
 }
 

@@ -14,6 +14,8 @@ class ScoreMatrix {
 
   /// K columns of scores into `out`.
   void scores(const Block& block, PolicyScratch& scratch, double* out) const;
+  /// The same, one number for each valid context of a block whose rows share them.
+  void context_scores(const Block& block, double* out) const;
   std::size_t scratch_bytes() const;
 
  private:

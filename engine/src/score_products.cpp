@@ -3,15 +3,14 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "context_panel.hpp"
+#include "scrm/kernels/context_matrix.hpp"
 #include "scrm/kernels/learning_terms.hpp"
 
 namespace scrm {
 namespace {
-
-// Columns of coefficients up to which the fused kernel beats a matrix product.
-constexpr int kFewColumns = 4;
 
 void intercepts(const double* coefficients, int columns, std::int64_t length, double* out) {
   for (int c = 0; c < columns; ++c) {
@@ -67,13 +66,6 @@ void dense_by_panels(const Block& block, FeatureMap map, const double* coefficie
   }
 }
 
-void dense_fused(const Block& block, const double* coefficients, int columns, PolicyScratch& scratch, double* out) {
-  const std::int64_t d = block.features;
-  double* products = scratch.columns(kProductSlot, d * columns / kBlockRows + 1);
-  context_products(block, coefficients, columns, products);
-  for (int c = 0; c < columns; ++c) std::copy_n(products + c * d, d, out + c * (d + 1) + 1);
-}
-
 /// Coefficients of rows that share a context are added up first: the products then go over contexts.
 void replayed(const Block& block, const double* coefficients, int columns, PolicyScratch& scratch, double* out) {
   const int contexts = kBlockRows / block.replays;
@@ -87,25 +79,38 @@ void replayed(const Block& block, const double* coefficients, int columns, Polic
       to[i] = sum;
     }
   }
-  if (block.sparse.indptr != nullptr) return sparse_linear(contexts_of(block), once, columns, scratch, out);
-  const auto features = static_cast<int>(block.features);
-  cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, features, columns, contexts, 1.0,
-              static_cast<const double*>(block.context), contexts, once, kBlockRows, 0.0, out + 1, features + 1);
+  context_sums(block, once, columns, scratch, out);
 }
 
 }  // namespace
 
+void context_sums(const Block& block, const double* coefficients, int columns, PolicyScratch& scratch, double* out) {
+  const int contexts = context_rows(block);
+  const auto length = static_cast<int>(block.features + 1);
+  for (int c = 0; c < columns; ++c) {
+    const double* column = coefficients + static_cast<std::int64_t>(c) * kBlockRows;
+    out[static_cast<std::int64_t>(c) * length] = std::accumulate(column, column + contexts, 0.0);
+  }
+  if (block.features == 0) return;
+  if (block.sparse.indptr != nullptr) return sparse_linear(contexts_of(block), coefficients, columns, scratch, out);
+  if (has_context_matrix(block)) return context_products(valid_contexts(block), coefficients, columns, out + 1, length);
+  cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, length - 1, columns, contexts, 1.0,
+              static_cast<const double*>(block.context), kBlockRows / block.replays, coefficients, kBlockRows, 0.0,
+              out + 1, length);
+}
+
 void score_products(const Block& block, FeatureMap map, const double* coefficients, int columns, PolicyScratch& scratch,
                     double* out) {
+  if (block.replays > 1) return replayed(block, coefficients, columns, scratch, out);
   intercepts(coefficients, columns, 1 + mapped_features(map, block.features), out);
   if (block.features == 0) return;
-  if (block.replays > 1) return replayed(block, coefficients, columns, scratch, out);
   if (block.sparse.indptr != nullptr) {
     if (map == FeatureMap::linear) return sparse_linear(block, coefficients, columns, scratch, out);
     return sparse_quadratic(block, coefficients, columns, out);
   }
-  if (map == FeatureMap::linear && columns <= kFewColumns)
-    return dense_fused(block, coefficients, columns, scratch, out);
+  if (map == FeatureMap::linear) {
+    return context_products(context_matrix(block), coefficients, columns, out + 1, block.features + 1);
+  }
   dense_by_panels(block, map, coefficients, columns, scratch, out);
 }
 

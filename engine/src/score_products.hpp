@@ -13,4 +13,7 @@ namespace scrm {
 void score_products(const Block& block, FeatureMap map, const double* coefficients, int columns, PolicyScratch& scratch,
                     double* out);
 
+/// The same for a block whose rows share contexts and a linear map, from one coefficient for each valid context.
+void context_sums(const Block& block, const double* coefficients, int columns, PolicyScratch& scratch, double* out);
+
 }  // namespace scrm

@@ -55,9 +55,9 @@ class AdvertisingEnvironment final : public Environment {
     for (int i = 0; i < rows.rows; ++i) {
       const double action = actions.action[i];
       const double potential = rows.state[i];
-      // Both sides are worked out, so that the loop has no branch.
+      // Up to the potential the first is the smaller, beyond it the second: a loop without a branch.
       const double below = action / potential, above = 1.0 + (potential - action) / 2;
-      const double reward = action < potential ? below : above;
+      const double reward = std::min(below, above);
       out[i] = -std::max(reward, kLowestReward);
     }
   }

@@ -100,70 +100,6 @@ LearningTerms additive_terms_impl(const Block& block, const std::uint8_t* keep, 
   return out;
 }
 
-// Products of kFeatures context columns with kCoefficients coefficient columns: each loaded vector is used several
-// times.
-template <int kFeatures, int kCoefficients, class T>
-HWY_INLINE void product_tile(const T* context, const double* coefficients, std::int64_t stride, double* out) {
-  const F64 d;
-  V64 sums[kFeatures][kCoefficients];
-  for (auto& row : sums) {
-    for (V64& sum : row) sum = hn::Zero(d);
-  }
-  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
-    V64 c[kCoefficients];
-    for (int k = 0; k < kCoefficients; ++k) c[k] = hn::Load(d, coefficients + k * kBlockRows + i);
-    for (int j = 0; j < kFeatures; ++j) {
-      const V64 x = load_column(d, context + j * kBlockRows + i);
-      for (int k = 0; k < kCoefficients; ++k) sums[j][k] = hn::MulAdd(x, c[k], sums[j][k]);
-    }
-  }
-  for (int j = 0; j < kFeatures; ++j) {
-    for (int k = 0; k < kCoefficients; ++k) out[k * stride + j] = total(d, sums[j][k]);
-  }
-}
-
-template <int kFeatures, int kCoefficients, class T>
-HWY_INLINE void last_products(const T* context, std::int64_t features, std::int64_t j, const double* coefficients,
-                              double* out) {
-  if (features - j == kFeatures) {
-    product_tile<kFeatures, kCoefficients>(context + j * kBlockRows, coefficients, features, out + j);
-  } else if constexpr (kFeatures > 1) {
-    last_products<kFeatures - 1, kCoefficients>(context, features, j, coefficients, out);
-  }
-}
-
-// Ten to twelve sums at a time: enough that additions never wait for each other, few enough for sixteen registers.
-template <int kCoefficients, class T>
-HWY_INLINE void products_of(const T* context, std::int64_t features, const double* coefficients, double* out) {
-  constexpr int kTile = kCoefficients == 1 ? 10 : kCoefficients == 2 ? 5 : 4;
-  std::int64_t j = 0;
-  for (; j + kTile <= features; j += kTile) {
-    product_tile<kTile, kCoefficients>(context + j * kBlockRows, coefficients, features, out + j);
-  }
-  last_products<kTile - 1, kCoefficients>(context, features, j, coefficients, out);
-}
-
-template <class T>
-HWY_INLINE void all_products(const T* context, std::int64_t features, const double* coefficients, int columns,
-                             double* out) {
-  int c = 0;
-  for (; columns - c > 3 || columns - c == 2; c += 2) {
-    products_of<2>(context, features, coefficients + static_cast<std::int64_t>(c) * kBlockRows, out + c * features);
-  }
-  coefficients += static_cast<std::int64_t>(c) * kBlockRows;
-  out += c * features;
-  if (columns - c == 3) products_of<3>(context, features, coefficients, out);
-  if (columns - c == 1) products_of<1>(context, features, coefficients, out);
-}
-
-void context_products_impl(const Block& block, const double* coefficients, int columns, double* out) {
-  if (block.context_type == FloatType::f32) {
-    all_products(static_cast<const float*>(block.context), block.features, coefficients, columns, out);
-  } else {
-    all_products(static_cast<const double*>(block.context), block.features, coefficients, columns, out);
-  }
-}
-
 void gradient_coefficients_impl(const double* slope, const double* spread, const double* slopes, int columns,
                                 double* first, double* second) {
   const F64 d;
@@ -188,7 +124,6 @@ HWY_AFTER_NAMESPACE();
 namespace scrm {
 HWY_EXPORT(learning_terms_impl);
 HWY_EXPORT(additive_terms_impl);
-HWY_EXPORT(context_products_impl);
 HWY_EXPORT(gradient_coefficients_impl);
 
 LearningTerms learning_terms(const Block& block, const std::uint8_t* keep, const LearningRules& rules, double* weights,
@@ -201,11 +136,6 @@ LearningTerms additive_terms(const Block& block, const std::uint8_t* keep, const
                              double alpha, double mean_loss, double* slopes, double* second) noexcept {
   ensure_isa();
   return HWY_DYNAMIC_DISPATCH(additive_terms_impl)(block, keep, label_probability, alpha, mean_loss, slopes, second);
-}
-
-void context_products(const Block& block, const double* coefficients, int columns, double* out) noexcept {
-  ensure_isa();
-  HWY_DYNAMIC_DISPATCH(context_products_impl)(block, coefficients, columns, out);
 }
 
 void add_sparse_context_products(const Block& block, const double* coefficients, int columns, double* out) noexcept {

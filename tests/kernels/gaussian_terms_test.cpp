@@ -1,6 +1,7 @@
 // labels: fast isa
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "scrm/kernels/gaussian_terms.hpp"
+#include "scrm/kernels/context_matrix.hpp"
 
 #include <doctest/doctest.h>
 
@@ -80,7 +81,7 @@ Result in_steps(const Rows& rows, const std::uint8_t* keep, const LinearGaussian
                         coefficients.data() + kBlockRows);
   const auto d = static_cast<std::size_t>(rows.block.features);
   std::vector<double> products(2 * d);
-  context_products(rows.block, coefficients.data(), 2, products.data());
+  context_products(context_matrix(rows.block), coefficients.data(), 2, products.data(), rows.block.features);
   for (const int c : {0, 1}) {
     double sum = 0;
     for (int i = 0; i < kBlockRows; ++i) sum += coefficients[c * kBlockRows + i];

@@ -40,11 +40,7 @@ LearningTerms learning_terms(const Block& block, const std::uint8_t* keep, const
 LearningTerms additive_terms(const Block& block, const std::uint8_t* keep, const double* label_probability,
                              double alpha, double mean_loss, double* slopes, double* second) noexcept;
 
-/// out[c * features + j] = Σ_i coefficients[c][i] x_ij over a dense block, for `columns` columns of coefficients that
-/// are zero past the block's rows.
-void context_products(const Block& block, const double* coefficients, int columns, double* out) noexcept;
-
-/// The same over a sparse block, added to out, which has one row of `columns` numbers for each feature.
+/// out[j columns + c] += Σ_i coefficients[c kBlockRows + i] x_ij over a sparse block: one row for each feature.
 void add_sparse_context_products(const Block& block, const double* coefficients, int columns, double* out) noexcept;
 
 /// first[k][i] = slope[i] slopes[k][i], second[k][i] = spread[i] first[k][i]: coefficients of the gradients of risk and

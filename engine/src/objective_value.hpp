@@ -1,0 +1,29 @@
+/// From the sums of an objective's terms to its value, and the factors that turn sums of slopes into its gradient.
+#pragma once
+
+#include <vector>
+
+#include "scrm/engine/objective.hpp"
+#include "scrm/kernels/learning_terms.hpp"
+
+namespace scrm {
+
+/// How the kernels shall cut weights for these rules.
+LearningRules learning_rules(const ObjectiveRules& rules);
+
+/// With f the row's slope of the risk (for snips: w (y − ȳ)), w its weight and z its variance term, the gradient is
+///   Σ (risk · f − shift · risk · w + spread · (z − z̄) ∂z) ∂ log π.
+struct GradientFactors {
+  double risk = 0;
+  double shift = 0;  ///< snips alone
+  double spread = 0;
+};
+
+GradientFactors gradient_factors(const ObjectiveRules& rules, const LearningTerms& terms);
+
+/// The value at θ, its gradient by the rows' sums already in place; adds what the ridge contributes to both. An empty
+/// gradient becomes one of zeros.
+ObjectiveValue objective_value(const ObjectiveProblem& problem, const LearningTerms& terms,
+                               std::vector<double> gradient);
+
+}  // namespace scrm

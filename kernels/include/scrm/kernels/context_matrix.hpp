@@ -1,0 +1,47 @@
+/// Products of a block's dense contexts with a few columns: scores Xθ and gradients Xᵀc, straight from the block.
+#pragma once
+
+#include <cstdint>
+
+#include "scrm/kernels/block.hpp"
+
+namespace scrm {
+
+/// The distinct contexts of a dense block, column-major.
+struct ContextMatrix {
+  const void* data = nullptr;
+  FloatType type = FloatType::f64;
+  std::int64_t stride = 0;    ///< from one column to the next
+  std::int64_t features = 0;  ///< columns
+  int rows = 0;               ///< a multiple of 16
+};
+
+/// Whether the columns of a block lie where whole vectors can be read: any number of replays that is a power of two,
+/// 128 at most.
+constexpr bool has_context_matrix(const Block& block) noexcept {
+  return block.sparse.indptr == nullptr && kBlockRows / block.replays % 16 == 0;
+}
+
+/// All rows, those past the valid ones too.
+constexpr ContextMatrix context_matrix(const Block& block) noexcept {
+  const int rows = kBlockRows / block.replays;
+  return {block.context, block.context_type, rows, block.features, rows};
+}
+
+/// The valid rows alone, and as many more as whole vectors take.
+constexpr ContextMatrix valid_contexts(const Block& block) noexcept {
+  ContextMatrix out = context_matrix(block);
+  out.rows = (context_rows(block) + 15) / 16 * 16;
+  return out;
+}
+
+/// out[k kBlockRows + i] = theta[k (1 + features)] + Σ_j theta[k (1 + features) + 1 + j] x_ij. Every row adds its
+/// features in the same order: the bits of a score do not depend on where in a block its row stands.
+void context_scores(const ContextMatrix& x, const double* theta, int outputs, double* out) noexcept;
+
+/// out[c length + j] = Σ_i coefficients[c kBlockRows + i] x_ij for j < features; coefficients are zero past the valid
+/// rows.
+void context_products(const ContextMatrix& x, const double* coefficients, int columns, double* out,
+                      std::int64_t length) noexcept;
+
+}  // namespace scrm

@@ -1,0 +1,168 @@
+#include "scrm/kernels/replayed_labels.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "replayed_labels.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "vector_math-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace scrm::HWY_NAMESPACE {
+
+HWY_INLINE V64 load_bits(F64 d, const std::uint8_t* bits) {
+  const hn::Rebind<std::uint8_t, F64> d8;
+  const hn::Rebind<std::int32_t, F64> d32;
+  return hn::PromoteTo(d, hn::PromoteTo(d32, hn::LoadU(d8, bits)));
+}
+
+// log σ(s) − log σ(−s) is s itself: one exponential and one logarithm a label.
+void add_plain_part_impl(int contexts, const double* gain, double* base, double* fall) {
+  const F64 d;
+  const V64 one = hn::Set(d, 1.0), zero = hn::Zero(d);
+  for (int c = 0; c < contexts; c += static_cast<int>(hn::Lanes(d))) {
+    const V64 s = hn::Load(d, gain + c);
+    const V64 small = hn::Exp(d, hn::Neg(hn::Abs(s)));
+    const V64 sigma = hn::Div(hn::IfThenElse(hn::Lt(s, zero), small, one), hn::Add(one, small));
+    const V64 log_without = hn::Add(hn::Max(s, zero), hn::Log1p(d, small));
+    hn::Store(hn::Sub(hn::Load(d, base + c), log_without), d, base + c);
+    hn::Store(hn::Neg(sigma), d, fall + c);
+  }
+}
+
+void add_mixed_part_impl(int contexts, double epsilon, double* gain, double* base, double* fall, double* rise) {
+  const F64 d;
+  const V64 one = hn::Set(d, 1.0), keep = hn::Set(d, 1.0 - epsilon), half = hn::Set(d, 0.5 * epsilon);
+  for (int c = 0; c < contexts; c += static_cast<int>(hn::Lanes(d))) {
+    const V64 s = hn::Load(d, gain + c);
+    const V64 small = hn::Exp(d, hn::Neg(hn::Abs(s)));
+    const V64 likely = hn::Div(one, hn::Add(one, small)), unlikely = hn::Mul(small, likely);
+    const auto negative = hn::Lt(s, hn::Zero(d));
+    const V64 with = hn::MulAdd(keep, hn::IfThenElse(negative, unlikely, likely), half);
+    const V64 without = hn::MulAdd(keep, hn::IfThenElse(negative, likely, unlikely), half);
+    const V64 log_without = hn::Log(d, without);
+    const V64 slope = hn::Mul(keep, hn::Mul(likely, unlikely));
+    const V64 down = hn::Div(slope, without);
+    hn::Store(hn::Add(hn::Load(d, base + c), log_without), d, base + c);
+    hn::Store(hn::Sub(hn::Log(d, with), log_without), d, gain + c);
+    hn::Store(hn::Neg(down), d, fall + c);
+    hn::Store(hn::Add(hn::Div(slope, with), down), d, rise + c);
+  }
+}
+
+// out[i] += bits[i] each[i].
+void add_chosen_impl(const std::uint8_t* bits, const double* each, int rows, double* out) {
+  const F64 d;
+  for (int i = 0; i < rows; i += static_cast<int>(hn::Lanes(d))) {
+    hn::Store(hn::MulAdd(load_bits(d, bits + i), hn::Load(d, each + i), hn::Load(d, out + i)), d, out + i);
+  }
+}
+
+// out[i] = bits[i] row[i].
+void choose_impl(const std::uint8_t* bits, const double* row, int rows, double* out) {
+  const F64 d;
+  for (int i = 0; i < rows; i += static_cast<int>(hn::Lanes(d))) {
+    hn::Store(hn::Mul(load_bits(d, bits + i), hn::Load(d, row + i)), d, out + i);
+  }
+}
+
+}  // namespace scrm::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <algorithm>
+
+#include "dispatch.hpp"
+
+namespace scrm {
+HWY_EXPORT(add_plain_part_impl);
+HWY_EXPORT(add_mixed_part_impl);
+HWY_EXPORT(add_chosen_impl);
+HWY_EXPORT(choose_impl);
+
+namespace {
+
+constexpr int kWhole = 16;  // rows that are whole vectors of every instruction set
+
+int whole(int rows) noexcept {
+  return std::min((rows + kWhole - 1) / kWhole * kWhole, kBlockRows);
+}
+
+// Four replays, as in the published protocol, are unrolled by the compiler.
+template <class Each>
+void for_replays(int replays, Each each) noexcept {
+  if (replays == 4) {
+    each(4);
+  } else {
+    each(replays);
+  }
+}
+
+void repeat(const double* context, int contexts, int replays, double* rows) noexcept {
+  for_replays(replays, [&](int times) {
+    for (int c = 0; c < contexts; ++c) {
+      for (int r = 0; r < times; ++r) rows[c * times + r] = context[c];
+    }
+  });
+}
+
+void add_replays(const double* rows, int contexts, int replays, double* context) noexcept {
+  for_replays(replays, [&](int times) {
+    for (int c = 0; c < contexts; ++c) {
+      double sum = 0;
+      for (int r = 0; r < times; ++r) sum += rows[c * times + r];
+      context[c] = sum;
+    }
+  });
+}
+
+}  // namespace
+
+void label_parts(int contexts, int labels, double epsilon, const LabelParts& parts) noexcept {
+  ensure_isa();
+  const int padded = whole(contexts);
+  std::fill_n(parts.base, padded, 0.0);
+  for (int k = 0; k < labels; ++k) {
+    const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows;
+    if (epsilon > 0) {
+      HWY_DYNAMIC_DISPATCH(add_mixed_part_impl)
+      (padded, epsilon, parts.gain + at, parts.base, parts.fall + at, parts.rise + at);
+    } else {
+      HWY_DYNAMIC_DISPATCH(add_plain_part_impl)(padded, parts.gain + at, parts.base, parts.fall + at);
+    }
+  }
+}
+
+void replayed_log_probability(const Block& block, const LabelParts& parts, double* out) noexcept {
+  ensure_isa();
+  alignas(kColumnAlignment) double each[kBlockRows];
+  const int contexts = context_rows(block), rows = whole(block.rows);
+  std::fill(out + block.rows, out + kBlockRows, 0.0);
+  std::fill(each + block.rows, each + rows, 0.0);
+  repeat(parts.base, contexts, block.replays, out);
+  for (int k = 0; k < block.num_actions; ++k) {
+    const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows;
+    repeat(parts.gain + at, contexts, block.replays, each);
+    HWY_DYNAMIC_DISPATCH(add_chosen_impl)(block.bits + at, each, rows, out);
+  }
+}
+
+void replayed_coefficients(const Block& block, const LabelParts& parts, const double* row, double* out) noexcept {
+  ensure_isa();
+  alignas(kColumnAlignment) double all[kBlockRows], chosen[kBlockRows];
+  const int contexts = context_rows(block), padded = whole(contexts);
+  add_replays(row, contexts, block.replays, all);
+  for (int k = 0; k < block.num_actions; ++k) {
+    const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows;
+    HWY_DYNAMIC_DISPATCH(choose_impl)(block.bits + at, row, whole(block.rows), chosen);
+    add_replays(chosen, contexts, block.replays, out + at);
+    for (int c = 0; c < contexts; ++c) {
+      const double rise = parts.rise == nullptr ? 1.0 : parts.rise[at + c];
+      out[at + c] = parts.fall[at + c] * all[c] + rise * out[at + c];
+    }
+    std::fill(out + at + contexts, out + at + padded, 0.0);
+  }
+}
+
+}  // namespace scrm
+#endif
