@@ -259,6 +259,28 @@ std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& p
   return scores;
 }
 
+/// The start as if it had been found, for every λ.
+std::vector<LearnedPolicy> keep_start(Source& source, const ObjectiveProblem& problem,
+                                      const std::vector<double>& lambdas, const LearnOptions& options,
+                                      const PassOptions& pass) {
+  std::vector<ObjectiveProblem> problems(lambdas.size(), problem);
+  for (std::size_t l = 0; l < lambdas.size(); ++l) problems[l].rules.lambda = lambdas[l];
+  std::vector<ObjectiveValue> values = evaluate_objectives(source, problems, pass, options.skip_bad_rows);
+  std::vector<LearnedPolicy> out(lambdas.size());
+  for (std::size_t l = 0; l < lambdas.size(); ++l) {
+    out[l].policy = problem.policy;
+    out[l].lambda = lambdas[l];
+    out[l].search = {.point = problem.policy.theta,
+                     .value = values[l].objective,
+                     .gradient_norm = norm_of(values[l].gradient),
+                     .iterations = 0,
+                     .evaluations = 1,
+                     .status = MinimizeStatus::flat};
+    out[l].value = std::move(values[l]);
+  }
+  return out;
+}
+
 /// M of the start policy, where none is given.
 double automatic_clip(Source& source, const Policy& start, const LearnOptions& options, const PassOptions& pass) {
   EvaluateOptions evaluation;
@@ -298,7 +320,8 @@ LearnReport learn(Source& source, const Policy& start, const LearnOptions& optio
   report.loss = masked_losses(source, options.rows, options, pass);
   const double n = report.loss.count;
   if (n == 0) throw Error(ErrorKind::data, "there are no rows to learn from");
-  if (report.loss.lowest == report.loss.highest) {
+  const bool flat = report.loss.lowest == report.loss.highest;
+  if (flat && !options.keep_start_if_flat) {
     throw Error(ErrorKind::data,
                 fmt::format("every loss is {}: no policy is better than another, so there is nothing to "
                             "learn; check which column holds the loss",
@@ -313,13 +336,16 @@ LearnReport learn(Source& source, const Policy& start, const LearnOptions& optio
   std::vector<double> lambdas = options.lambdas;
   if (options.lambda_rule == LambdaRule::theory) {
     lambdas = {theory_lambda(static_cast<double>(start.theta.size()), n)};
+  } else if (options.lambda_rule == LambdaRule::automatic && flat) {
+    lambdas.resize(1);
   } else if (options.lambda_rule == LambdaRule::automatic) {
     report.scores = score_lambdas(source, problem, options, pass);
     const auto best = std::min_element(report.scores.begin(), report.scores.end(),
                                        [](const LambdaScore& a, const LambdaScore& b) { return a.risk < b.risk; });
     lambdas = {best->lambda};
   }
-  report.policies = fit(source, problem, lambdas, true, options, pass);
+  report.policies =
+      flat ? keep_start(source, problem, lambdas, options, pass) : fit(source, problem, lambdas, true, options, pass);
   return report;
 }
 

@@ -97,8 +97,8 @@ void print_json(const SweepCommand& command, const SweepReport& report, std::siz
 void print_summary(const SweepCommand& command, const SweepReport& report, double seconds, double cpu_seconds) {
   fmt::print("{}", sweep_table(sweep_cells(report.runs)));
   fmt::print(
-      "\n{} runs{} in {} ({} of CPU time). Loss: mean ± sd over seeds, lambda the best of the list by its mean.\n",
-      with_commas(static_cast<std::int64_t>(report.runs.size())),
+      "\n{} run{}{} in {} ({} of CPU time). Loss: mean ± sd over seeds, lambda the best of the list by its mean.\n",
+      with_commas(static_cast<std::int64_t>(report.runs.size())), report.runs.size() == 1 ? "" : "s",
       report.resumed > 0 ? fmt::format(", {} of them from before,", report.resumed) : "", human_seconds(seconds),
       human_seconds(cpu_seconds));
   fmt::print("archive: {}\n", tinted(command.options.out, Tone::strong));

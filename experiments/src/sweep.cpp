@@ -111,7 +111,8 @@ class Sitting {
     const bool archive_there = std::filesystem::exists(options_.out);
     const std::optional<JournalContents> journal = read_journal(journal_path_);
     if (!options_.resume) {
-      if (journal) {
+      // A sweep that was stopped before its first run was finished has nothing to lose.
+      if (journal && (!journal->records.empty() || journal->torn_bytes > 0)) {
         throw Error(ErrorKind::usage,
                     fmt::format("an unfinished sweep is here, with {} finished runs; --resume goes on with it, or "
                                 "delete the file to begin anew",

@@ -118,6 +118,14 @@ RunJournal::RunJournal(const std::string& path, const std::string& header_text) 
   impl_->path = path;
   impl_->file = open_locked_journal(path, header_text);
   ParsedJournal parsed = parse_journal(path, read_whole_file(path, impl_->file));
+  if (parsed.contents.header_text != header_text && parsed.contents.records.empty() &&
+      parsed.contents.torn_bytes == 0) {
+    // Another sweep that finished nothing: there is nothing to lose.
+    if (::unlink(path.c_str()) != 0)
+      throw Error(ErrorKind::file, fmt::format("cannot be deleted: {}", std::strerror(errno)), {.file = path});
+    impl_->file = open_locked_journal(path, header_text);
+    parsed = parse_journal(path, read_whole_file(path, impl_->file));
+  }
   if (parsed.contents.header_text != header_text)
     throw Error(ErrorKind::data,
                 fmt::format("belongs to another sweep, of which it keeps {} finished runs; go on with that sweep, give "

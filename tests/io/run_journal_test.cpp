@@ -248,6 +248,18 @@ TEST_CASE("a journal: only the sweep that began it goes on with it, and only one
   }
 }
 
+TEST_CASE("a journal: one that keeps no run makes way for another sweep, one that may keep some does not") {
+  const Folder folder;
+  const std::string path = folder / "a.journal";
+  write_runs(path, 0);
+  CHECK(complaint([&] { RunJournal(path, "another sweep"); }) == "no error");
+  CHECK(read_journal(path)->header_text == "another sweep");
+  std::ofstream(path, std::ios::app | std::ios::binary) << "half a record";
+  const std::string before = bytes_of(path);
+  CHECK(holds(complaint([&] { RunJournal(path, "a third"); }), "belongs to another sweep"));
+  CHECK(bytes_of(path) == before);
+}
+
 TEST_CASE("a journal: foreign files, folders and pipes are left alone") {
   const Folder folder;
   for (const std::string& text : {std::string(), std::string("x"), std::string("my precious notes, not a journal")}) {
