@@ -8,6 +8,13 @@
 #include "scrm/kernels/context_matrix.hpp"
 
 namespace scrm {
+namespace {
+
+// Beyond, the library's packing of the contexts pays.
+constexpr int kFewOutputs = 32;
+
+}  // namespace
+
 ScoreMatrix::ScoreMatrix(const Policy& policy, const Schema& schema) : policy_(policy) {
   if (!schema.sparse || policy.features != FeatureMap::linear) return;
   const std::int64_t width = policy.row_length();
@@ -30,7 +37,7 @@ void ScoreMatrix::scores(const Block& block, PolicyScratch& scratch, double* out
 }
 
 void ScoreMatrix::dense_scores(const Block& block, PolicyScratch& scratch, double* out) const {
-  if (policy_.features == FeatureMap::linear) {
+  if (policy_.features == FeatureMap::linear && policy_.outputs <= kFewOutputs) {
     return scrm::context_scores(context_matrix(block), policy_.theta.data(), policy_.outputs, out);
   }
   const std::int64_t width = policy_.row_length();
