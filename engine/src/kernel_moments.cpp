@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "dense_algebra.hpp"
 #include "parallel_indices.hpp"
@@ -156,7 +157,11 @@ void FeatureMoments::solve(double lambda) {
   if (lambda == 0) return solve_shortest();
   const int d = static_cast<int>(dimension_);
   factor_ = gram_;
-  for (std::int64_t j = 0; j < dimension_; ++j) factor_[at(j * dimension_ + j)] += lambda;
+  const double rounding = static_cast<double>(dimension_) * std::numeric_limits<double>::epsilon();
+  for (std::int64_t j = 0; j < dimension_; ++j) {
+    double& square = factor_[at(j * dimension_ + j)];
+    square += std::max(lambda, rounding * square);
+  }
   if (!parallel_cholesky(factor_.data(), dimension_)) {
     throw Error(ErrorKind::data, fmt::format("the features of the states are dependent to working precision and lambda "
                                              "= {} does not part them: raise lambda or scale the states",
@@ -239,11 +244,11 @@ std::int64_t FeatureMoments::empty_by_pivots(const std::vector<double>& scale, s
   return empty;
 }
 
-void FeatureMoments::whiten(double* block, int columns) const {
-  const int d = static_cast<int>(dimension_);
-  if (d == 0 || columns == 0) return;
-  cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, d, columns, 1.0, factor_.data(), d,
-              block, d);
+void FeatureMoments::whiten_from(std::int64_t from, double* block, int columns, std::int64_t leading) const {
+  if (from == dimension_ || columns == 0) return;
+  cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, static_cast<int>(dimension_ - from),
+              columns, 1.0, factor_.data() + from * (dimension_ + 1), static_cast<int>(dimension_), block,
+              static_cast<int>(leading));
 }
 
 std::size_t FeatureMoments::bytes() const noexcept {
