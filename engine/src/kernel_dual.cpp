@@ -32,7 +32,8 @@ struct Panel {
 /// The basis is k(S, s) over all rows so far; the factor of K + λI grows by panels and is never formed anew.
 class DualSystem : public RidgeSystem {
  public:
-  explicit DualSystem(const KernelRidgeOptions& options) : kernel_(options.kernel), lambda_(options.lambda) {}
+  explicit DualSystem(const KernelRidgeOptions& options)
+      : options_(options), kernel_(options.kernel), lambda_(options.lambda) {}
 
   void add(std::span<const double> states, std::span<const double> y) override {
     const auto rows = static_cast<std::int64_t>(y.size());
@@ -61,10 +62,16 @@ class DualSystem : public RidgeSystem {
     kernel_power_block(kernel_, states_.data(), static_cast<int>(dimension()), contexts, n, out, dimension());
   }
 
-  bool has_prior() const override { return true; }
-  void forms(double* columns, int count, int group, double* out) const override {
-    forward(columns, count, dimension());
-    add_products(columns, dimension(), count, group, -1 / lambda_, out);
+  void squares(const double* states, int n, double* basis, double* out) const override {
+    prior_squares(options_, states, n, out);
+    forward(basis, n, dimension());
+    add_products(basis, dimension(), n, 1, -1 / lambda_, out);
+  }
+  void power_squares(const double* contexts, int n, double* basis, double* out) const override {
+    prior_power_squares(options_, contexts, n, out);
+    const int group = kernel_.power() + 1;
+    forward(basis, n * group, dimension());
+    add_products(basis, dimension(), n * group, group, -1 / lambda_, out);
   }
 
   std::vector<double> bit_weights() const override { return sum_bit_weights(kernel_, states_, weights_); }
@@ -83,6 +90,7 @@ class DualSystem : public RidgeSystem {
   void solve_shortest();
   [[noreturn]] void refuse_repeats() const;
 
+  KernelRidgeOptions options_;
   StateKernel kernel_;
   double lambda_;
   std::vector<double> states_, y_;

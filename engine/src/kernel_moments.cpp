@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "dense_algebra.hpp"
 #include "parallel_indices.hpp"
@@ -22,6 +23,9 @@ constexpr std::int64_t kTile = 256;
 constexpr std::int64_t kChunkDoubles = std::int64_t{1} << 22;
 // Below this an eigen decomposition is quick; beyond, only pivots are.
 constexpr std::int64_t kEigenWidth = 256;
+
+// Pivots in the order of the features may be larger than sorted ones: where none is near the limit, none is empty.
+constexpr double kClearlyFull = 100;
 
 double empty_direction(std::int64_t dimension) {
   return std::min(1e-13 * static_cast<double>(dimension), 1e-10);
@@ -45,6 +49,7 @@ FeatureMoments::FeatureMoments(std::int64_t dimension)
     : dimension_(dimension), gram_(at(dimension * dimension)), moment_(at(dimension)), weights_(at(dimension)) {}
 
 void FeatureMoments::add(std::span<const double> y, const Fill& fill) {
+  rows_ += static_cast<std::int64_t>(y.size());
   if (dimension_ <= kGroupWidth) {
     add_by_groups(y, fill);
   } else {
@@ -111,9 +116,21 @@ void FeatureMoments::add_by_tiles(std::span<const double> y, const Fill& fill) {
 void FeatureMoments::add_bits(std::span<const double> y, const double* states, std::int64_t features,
                               std::int64_t bits) {
   const std::int64_t width = features + bits, side = 1 + features;
-  const auto rows = static_cast<std::int64_t>(y.size());
-  const auto has = [&](std::int64_t row, std::int64_t bit) {
-    return bit == 0 || states[row * width + features + bit - 1] != 0;
+  // The first of rows that repeat each other, how often they come, and the sum of their answers.
+  struct Repeats {
+    const double* state;
+    double times, sum;
+  };
+  std::vector<Repeats> distinct;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double* state = states + static_cast<std::int64_t>(i) * width;
+    if (i == 0 || !std::equal(state, state + width, distinct.back().state)) distinct.push_back({state, 0, 0});
+    distinct.back().times += 1;
+    distinct.back().sum += y[i];
+  }
+  rows_ += static_cast<std::int64_t>(distinct.size());
+  const auto has = [features](const Repeats& row, std::int64_t bit) {
+    return bit == 0 || row.state[features + bit - 1] != 0;
   };
   // Task t is the pair (k, l), l ≤ k, of bits; bit 0 is the one that every row has.
   parallel_indices((1 + bits) * (1 + bits), [&](std::int64_t t) {
@@ -131,12 +148,13 @@ void FeatureMoments::add_bits(std::span<const double> y, const double* states, s
       }
       filled = 0;
     };
-    for (std::int64_t i = 0; i < rows; ++i) {
-      if (!has(i, k) || !has(i, l)) continue;
+    for (const Repeats& row : distinct) {
+      if (!has(row, k) || !has(row, l)) continue;
       double* to = block.data() + filled * side;
-      to[0] = 1;
-      std::copy_n(states + i * width, features, to + 1);
-      answers[at(filled)] = y[at(i)];
+      const double root = std::sqrt(row.times);
+      to[0] = root;
+      for (std::int64_t j = 0; j < features; ++j) to[1 + j] = root * row.state[j];
+      answers[at(filled)] = row.sum / root;
       if (++filled == kBlockRows) flush();
     }
     flush();
@@ -156,7 +174,11 @@ void FeatureMoments::solve(double lambda) {
   if (lambda == 0) return solve_shortest();
   const int d = static_cast<int>(dimension_);
   factor_ = gram_;
-  for (std::int64_t j = 0; j < dimension_; ++j) factor_[at(j * dimension_ + j)] += lambda;
+  const double rounding = static_cast<double>(dimension_) * std::numeric_limits<double>::epsilon();
+  for (std::int64_t j = 0; j < dimension_; ++j) {
+    double& square = factor_[at(j * dimension_ + j)];
+    square += std::max(lambda, rounding * square);
+  }
   if (!parallel_cholesky(factor_.data(), dimension_)) {
     throw Error(ErrorKind::data, fmt::format("the features of the states are dependent to working precision and lambda "
                                              "= {} does not part them: raise lambda or scale the states",
@@ -174,10 +196,9 @@ void FeatureMoments::solve_shortest() {
     const double square = gram_[at(j * dimension_ + j)];
     if (square > 0) scale[at(j)] = 1 / std::sqrt(square);
   }
-  std::vector<double> matrix = gram_;
-  for (std::int64_t j = 0; j < dimension_; ++j) {
-    for (std::int64_t i = j; i < dimension_; ++i) matrix[at(j * dimension_ + i)] *= scale[at(i)] * scale[at(j)];
-  }
+  std::vector<double> matrix;
+  if (dimension_ > kEigenWidth && solve_full(scale, matrix)) return factor_.clear();
+  matrix = scaled_gram(scale);
   const std::int64_t empty =
       dimension_ <= kEigenWidth ? empty_by_eigenvalues(scale, matrix) : empty_by_pivots(scale, matrix);
   // Any solution plus any empty direction is a solution: take out what lies along them, in the features' own units.
@@ -188,6 +209,37 @@ void FeatureMoments::solve_shortest() {
   }
   remove_components(matrix.data(), dimension_, empty, weights_.data());
   factor_.clear();
+}
+
+std::vector<double> FeatureMoments::scaled_gram(const std::vector<double>& scale) const {
+  std::vector<double> matrix = gram_;
+  for (std::int64_t j = 0; j < dimension_; ++j) {
+    for (std::int64_t i = j; i < dimension_; ++i) matrix[at(j * dimension_ + i)] *= scale[at(i)] * scale[at(j)];
+  }
+  return matrix;
+}
+
+/// Where no direction is empty but those of features that no row has, whose weights are zero: the only solution.
+bool FeatureMoments::solve_full(const std::vector<double>& scale, std::vector<double>& matrix) {
+  std::int64_t absent = 0;
+  for (std::int64_t j = 0; j < dimension_; ++j) absent += gram_[at(j * dimension_ + j)] > 0 ? 0 : 1;
+  if (rows_ < dimension_ - absent) return false;
+  matrix = scaled_gram(scale);
+  for (std::int64_t j = 0; j < dimension_; ++j) {
+    if (!(gram_[at(j * dimension_ + j)] > 0)) matrix[at(j * dimension_ + j)] = 1;
+  }
+  if (!parallel_cholesky(matrix.data(), dimension_)) return false;
+  for (std::int64_t j = 0; j < dimension_; ++j) {
+    const double pivot = matrix[at(j * dimension_ + j)];
+    if (!(pivot * pivot > kClearlyFull * empty_direction(dimension_))) return false;
+  }
+  const int d = static_cast<int>(dimension_);
+  for (std::int64_t j = 0; j < dimension_; ++j) weights_[at(j)] = scale[at(j)] * moment_[at(j)];
+  for (const CBLAS_TRANSPOSE side : {CblasNoTrans, CblasTrans}) {
+    cblas_dtrsv(CblasColMajor, CblasLower, side, CblasNonUnit, d, matrix.data(), d, weights_.data(), 1);
+  }
+  for (std::int64_t j = 0; j < dimension_; ++j) weights_[at(j)] *= scale[at(j)];
+  return true;
 }
 
 /// Sets the weights to a solution, and the first columns of the matrix to the empty directions, scaled; their number.
@@ -239,11 +291,11 @@ std::int64_t FeatureMoments::empty_by_pivots(const std::vector<double>& scale, s
   return empty;
 }
 
-void FeatureMoments::whiten(double* block, int columns) const {
-  const int d = static_cast<int>(dimension_);
-  if (d == 0 || columns == 0) return;
-  cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, d, columns, 1.0, factor_.data(), d,
-              block, d);
+void FeatureMoments::whiten_from(std::int64_t from, double* block, int columns, std::int64_t leading) const {
+  if (from == dimension_ || columns == 0) return;
+  cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, static_cast<int>(dimension_ - from),
+              columns, 1.0, factor_.data() + from * (dimension_ + 1), static_cast<int>(dimension_), block,
+              static_cast<int>(leading));
 }
 
 std::size_t FeatureMoments::bytes() const noexcept {

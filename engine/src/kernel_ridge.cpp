@@ -55,11 +55,13 @@ std::unique_ptr<RidgeSystem> make_system(const KernelRidgeOptions& options) {
       return make_primal(options);
     case RidgeSolver::dual:
       return make_dual(options);
+    case RidgeSolver::iterative:
+      return make_iterative(options);
     case RidgeSolver::automatic:
     case RidgeSolver::nystroem:
       break;
   }
-  return make_nystroem(options);
+  return options.kernel.power() > 0 ? make_powers(options) : make_nystroem(options);
 }
 
 /// k(s, s) bounds every value the state takes part in.
@@ -96,6 +98,8 @@ const char* to_string(RidgeSolver solver) noexcept {
       return "primal";
     case RidgeSolver::dual:
       return "dual";
+    case RidgeSolver::iterative:
+      return "iterative";
     case RidgeSolver::nystroem:
       return "nystroem";
   }
@@ -113,6 +117,16 @@ void add_products(const double* columns, std::int64_t dimension, int count, int 
       }
     }
   }
+}
+
+void prior_squares(const KernelRidgeOptions& options, const double* states, int n, double* out) {
+  kernel_diagonal(options.kernel, states, n, out);
+  for (int i = 0; i < n; ++i) out[i] /= options.lambda;
+}
+
+void prior_power_squares(const KernelRidgeOptions& options, const double* contexts, int n, double* out) {
+  kernel_power_diagonal(options.kernel, contexts, n, out);
+  for (int i = 0; i < n * (2 * options.kernel.power() + 1); ++i) out[i] /= options.lambda;
 }
 
 std::vector<double> sum_bit_weights(const StateKernel& kernel, std::span<const double> states,
@@ -163,6 +177,10 @@ struct KernelRidge::State {
 
   void query(std::span<const double> states, std::int64_t queries, double* means, double* widths) const {
     const bool with_width = widths != nullptr && options.lambda > 0;
+    if (with_width && options.solver == RidgeSolver::iterative) {
+      throw Error(ErrorKind::usage,
+                  "the iterative solver knows means and no widths: use the primal, dual or nystroem solver");
+    }
     if (widths != nullptr && !with_width) std::fill_n(widths, queries, 0.0);
     if (means == nullptr && !with_width) return;
     by_blocks(queries, 1, [&](std::int64_t first, int n) {
@@ -172,12 +190,7 @@ struct KernelRidge::State {
       if (means != nullptr) weigh(basis, n, means + first);
       if (!with_width) return;
       double* squares = widths + first;
-      std::fill_n(squares, n, 0.0);
-      if (system->has_prior()) {
-        kernel_diagonal(options.kernel, block, n, squares);
-        for (int i = 0; i < n; ++i) squares[i] /= options.lambda;
-      }
-      system->forms(basis.data(), n, 1, squares);
+      system->squares(block, n, basis.data(), squares);
       // Where a state has been seen so often that nothing is left, rounding may go below zero.
       for (int i = 0; i < n; ++i) squares[i] = std::sqrt(std::max(squares[i], 0.0));
     });
@@ -261,13 +274,7 @@ void KernelRidge::action_polynomials(std::span<const double> contexts, std::int6
     std::vector<double> basis(at(state.system->dimension() * n * (p + 1)));
     state.system->power_basis(block, n, basis.data());
     state.weigh(basis, n * (p + 1), means.data() + first * (p + 1));
-    if (!with_width) return;
-    double* out = squares.data() + first * (2 * p + 1);
-    if (state.system->has_prior()) {
-      kernel_power_diagonal(kernel, block, n, out);
-      for (int i = 0; i < n * (2 * p + 1); ++i) out[i] /= state.options.lambda;
-    }
-    state.system->forms(basis.data(), n * (p + 1), p + 1, out);
+    if (with_width) state.system->power_squares(block, n, basis.data(), squares.data() + first * (2 * p + 1));
   });
 }
 
@@ -319,11 +326,27 @@ std::size_t KernelRidge::bytes_needed(const KernelRidgeOptions& options, std::in
       return FeatureMoments::bytes_needed(feature_dimension(options.kernel).value_or(0), options.lambda);
     case RidgeSolver::dual:
       return dual_bytes_needed(options, rows);
+    case RidgeSolver::iterative:
+      return iterative_bytes_needed(options, rows);
     case RidgeSolver::automatic:
     case RidgeSolver::nystroem:
       break;
   }
-  return nystroem_bytes_needed(options, rows);
+  return options.kernel.power() > 0 ? powers_bytes_needed(options, rows) : nystroem_bytes_needed(options, rows);
+}
+
+std::int64_t KernelRidge::most_dimension(const KernelRidgeOptions& options, std::int64_t rows) {
+  switch (choose(options)) {
+    case RidgeSolver::primal:
+    case RidgeSolver::iterative:
+      return feature_dimension(options.kernel).value_or(0);
+    case RidgeSolver::dual:
+      return rows;
+    case RidgeSolver::automatic:
+    case RidgeSolver::nystroem:
+      break;
+  }
+  return options.kernel.power() > 0 ? powers_dimension(options) : std::min(rows, options.points);
 }
 
 RidgeSolver KernelRidge::choose(const KernelRidgeOptions& options) {
@@ -331,7 +354,13 @@ RidgeSolver KernelRidge::choose(const KernelRidgeOptions& options) {
   if (options.solver == RidgeSolver::primal && !dimension) {
     throw Error(ErrorKind::usage, "the gaussian kernel has no finite feature map: use the dual or nystroem solver");
   }
+  const bool iterable = options.kernel.kind == KernelKind::bits && options.lambda > 0;
+  if (options.solver == RidgeSolver::iterative && !iterable) {
+    throw Error(ErrorKind::usage,
+                "the iterative solver is for the bits kernel with a lambda above zero: use the primal solver");
+  }
   if (options.solver != RidgeSolver::automatic) return options.solver;
+  if (iterable && std::min(*dimension, options.expected_rows) > kMostWidthDimension) return RidgeSolver::iterative;
   if (dimension && *dimension <= std::max(options.expected_rows, kSmallDimension) &&
       fits(options, RidgeSolver::primal)) {
     return RidgeSolver::primal;

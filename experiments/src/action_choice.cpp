@@ -116,7 +116,7 @@ std::vector<double> best_bits(const KernelRidge& ridge, const StateSpace& space,
       bits[at(i * labels + k)] = coefficients[at(i * (1 + labels) + 1 + k)] > 0 ? 1.0 : 0.0;
     }
   }
-  if (beta == 0 || ridge.dimension() > kMostWidthDimension) return bits;
+  if (beta == 0 || ridge.solver() == RidgeSolver::iterative || ridge.dimension() > kMostWidthDimension) return bits;
   // Candidate 0 is the mean's best, candidate k + 1 differs from it in label k.
   const auto fill = [&](std::int64_t i, std::int64_t c, double* action) {
     std::copy_n(bits.data() + i * labels, labels, action);

@@ -25,14 +25,10 @@ struct StateSpace {
 void append_states(const StateSpace& space, const Block& rows, std::vector<double>& states,
                    std::vector<double>& rewards);
 
-/// Widths are asked for one by one under the bits kernel, each at the price of dimension² operations: up to this
-/// dimension.
-inline constexpr std::int64_t kMostWidthDimension = 4096;
-
 /// The action of the largest mean + β width, the first of equals. Exact over the grid. The bits kernel's mean splits by
 /// label, its width does not: with β > 0 the choice is exact among the mean's best bits and their neighbours by one
-/// label up to kMostWidthDimension, and the mean's alone beyond it. The rule goes by what the ridge knows when it is
-/// called.
+/// label up to kMostWidthDimension, and the mean's alone beyond it or where the ridge has no widths. The rule goes by
+/// what the ridge knows when it is called.
 ActionRule best_action_rule(std::shared_ptr<const KernelRidge> ridge, const StateSpace& space, double beta);
 
 /// Bytes that a rule takes while it works on a block, of a ridge of this dimension.

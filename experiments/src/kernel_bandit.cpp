@@ -41,16 +41,11 @@ void check(const Schema& schema, const StateSpace& space, const RunOptions& opti
   }
 }
 
-/// Solvers that work with kernel values as they are keep 15 digits of them: integers whose powers take more than that
-/// would leave nothing of the context, and actions chosen by rounding.
-void check_digits(const StateSpace& space, const KernelRidgeOptions& ridge) {
-  if (space.labels == 0 || space.kernel.power() == 0 || ridge.solver == RidgeSolver::primal) return;
-  const double largest = std::pow(4.0, space.labels * space.kernel.power());
-  if (largest <= kMostKernelRatio * std::max(ridge.lambda, 1.0)) return;
-  refuse(
-      fmt::format("integers of {} labels give kernel values up to {:.0e}, of which the {} solver keeps 15 digits and "
-                  "none of the context; use encoding = \"bits\", or kernel = \"linear\" without points",
-                  space.labels, largest, to_string(ridge.solver)));
+/// The dual solver works with kernel values as they are and keeps 15 digits of them: integers whose powers take more
+/// than that would leave nothing of the context, and actions chosen by rounding.
+bool loses_digits(const StateSpace& space, double lambda) {
+  if (space.labels == 0 || space.kernel.power() == 0) return false;
+  return std::pow(4.0, space.labels * space.kernel.power()) > kMostKernelRatio * std::max(lambda, 1.0);
 }
 
 /// Rows of all batches, as the world cuts them.
@@ -87,6 +82,7 @@ KernelRidgeOptions ridge_options(const StateSpace& space, const RunOptions& opti
     ridge.points = *options.bandit.points;
   }
   ridge.solver = KernelRidge::choose(ridge);
+  if (ridge.solver == RidgeSolver::dual && loses_digits(space, lambda)) ridge.solver = RidgeSolver::nystroem;
   return ridge;
 }
 
@@ -96,9 +92,7 @@ MethodNeeds bandit_needs(const BanditTraits& traits, const Setting& setting, con
   const std::int64_t rows = setting.rows_before(options.rollouts, options);
   const std::int64_t last = rows - setting.rows_before(options.rollouts - 1, options);
   const KernelRidgeOptions ridge = ridge_options(space, options, parameters.lambda.value, rows);
-  const std::int64_t dimension = ridge.solver == RidgeSolver::primal ? feature_dimension(space.kernel).value_or(0)
-                                 : ridge.solver == RidgeSolver::dual ? rows
-                                                                     : std::min(rows, ridge.points);
+  const std::int64_t dimension = KernelRidge::most_dimension(ridge, rows);
   MethodNeeds needs;
   // Integers that cannot be counted are refused when the run begins.
   if (space.one_number() && space.labels > kMostIntegerLabels) return needs;
@@ -106,6 +100,8 @@ MethodNeeds bandit_needs(const BanditTraits& traits, const Setting& setting, con
                 static_cast<std::size_t>(last * (space.kernel.width() + 1)) * sizeof(double);
   // A row meets every pair of dimensions, an operation each: about what a byte costs that is read.
   needs.cost = static_cast<double>(rows) * static_cast<double>(dimension) * static_cast<double>(dimension);
+  // Conjugate gradients take about a hundred steps instead.
+  if (ridge.solver == RidgeSolver::iterative) needs.cost = 100.0 * static_cast<double>(rows * dimension);
   if (ridge.solver == RidgeSolver::nystroem) {
     needs.way_out = "set points, of which there are too many, to fewer";
   } else if (space.labels > 0 && space.one_number()) {
@@ -126,7 +122,6 @@ KernelBandit::KernelBandit(const LearnerSetup& setup, const BanditTraits& traits
   check(setup.world.schema(), space_, setup.options);
   const double lambda = setup.runs.front().lambda.value;
   const KernelRidgeOptions ridge = ridge_options(space_, setup.options, lambda, rows_in_all(setup));
-  check_digits(space_, ridge);
   ridge_ = std::make_shared<KernelRidge>(ridge);
 }
 

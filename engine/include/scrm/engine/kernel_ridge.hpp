@@ -13,10 +13,15 @@ namespace scrm {
 
 enum class RidgeSolver {
   automatic,
-  primal,    ///< exact in feature space: time n D², memory D², where the kernel has a feature map of length D
-  dual,      ///< exact on rows: time n³/3, memory n²/2; the factor is extended by each batch
-  nystroem,  ///< any kernel on `points` inducing states: time n points², memory points² and the rows
+  primal,     ///< exact in feature space: time n D², memory D², where the kernel has a feature map of length D
+  dual,       ///< exact on rows: time n³/3, memory n²/2; the factor is extended by each batch
+  iterative,  ///< bits, λ > 0, means alone: conjugate gradients, time n D and memory n (features + actions)
+  /// Any kernel on `points` inducing states: time n points², memory points² and the rows. Polynomials: see below.
+  nystroem,
 };
+
+/// Up to this dimension a width under the bits kernel, dimension² operations, is worth asking for.
+inline constexpr std::int64_t kMostWidthDimension = 4096;
 
 /// A word, such as "primal".
 const char* to_string(RidgeSolver solver) noexcept;
@@ -31,6 +36,9 @@ struct KernelRidgeOptions {
   // one with the largest residual k(s, s) − |φ(s)|² is taken, again and again, until there are `points` of them, or the
   // residuals of the rows offered average to at most point_tolerance of λ and of k(s, s), or none exceeds 1e-13 of the
   // largest k(s, s), which is rounding. Points are never dropped.
+  //
+  // Of (s·s' + 1)^p = Σ_j C(p, j) (a a')^(p−j) (x·x' + 1)^j, s = (x, a), only the powers j ≥ 2 of contexts are
+  // approximated, each on `points` inducing contexts of its own, and not even they where their monomials are as few.
   std::int64_t points = 1000;
   double point_tolerance = 1e-9;
 };
@@ -42,9 +50,9 @@ struct KernelRidgeOptions {
 /// mean alone asks for it. Without rows the mean is 0. The Nyström solver reads k as φ(s)·φ(s') plus, for s = s' alone,
 /// what φ leaves of k(s, s). Results are the same bits at any number of threads. Queries may run concurrently.
 ///
-/// Dual and Nyström work with kernel values as they are: where k(s, s)/λ exceeds 1e15 (an action that counts to
-/// millions under a polynomial kernel) what is left of the context is rounding. The primal solver does not have this
-/// limit.
+/// The dual solver works with kernel values as they are: where k(s, s)/λ exceeds 1e15 (an action that counts to
+/// millions under a polynomial kernel) what is left of the context is rounding. Primal and Nyström keep the powers of
+/// the action apart and do not have this limit.
 class KernelRidge {
  public:
   /// Throws Error (usage) for λ < 0 and kernels that cannot be, Error (memory) where no solver fits.
@@ -78,13 +86,16 @@ class KernelRidge {
   std::int64_t rows() const noexcept;
   /// D, rows or inducing points so far.
   std::int64_t dimension() const noexcept;
-  /// Nyström: trace(K − ΦΦᵀ)/trace(K) over all rows; 0 for the exact solvers.
+  /// Nyström: trace(K − ΦΦᵀ)/trace(K) over all rows, for polynomials the largest of those of (x·x' + 1)^j, whatever the
+  /// actions; 0 for the exact solvers.
   double trace_error() const noexcept;
   /// Held now, and held at most while adding up to `rows` rows with the solver named (automatic: the one chosen).
   std::size_t bytes() const noexcept;
   static std::size_t bytes_needed(const KernelRidgeOptions& options, std::int64_t rows);
-  /// What automatic comes to: primal where D ≤ max(expected_rows, 512) and it fits, else dual up to 20,000 rows where
-  /// it fits, else Nyström.
+  /// D, or rows or points at most, of the solver named.
+  static std::int64_t most_dimension(const KernelRidgeOptions& options, std::int64_t rows);
+  /// What automatic comes to: iterative for the bits kernel where rows and D exceed kMostWidthDimension, else primal
+  /// where D ≤ max(expected_rows, 512) and it fits, else dual up to 20,000 rows where it fits, else Nyström.
   static RidgeSolver choose(const KernelRidgeOptions& options);
 
  private:
