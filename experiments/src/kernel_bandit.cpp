@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "scrm/io/error.hpp"
 
@@ -46,6 +48,14 @@ void check(const Schema& schema, const StateSpace& space, const RunOptions& opti
 bool loses_digits(const StateSpace& space, double lambda) {
   if (space.labels == 0 || space.kernel.power() == 0) return false;
   return std::pow(4.0, space.labels * space.kernel.power()) > kMostKernelRatio * std::max(lambda, 1.0);
+}
+
+bool same_action(const StateSpace& space, BlockBuffer& a, BlockBuffer& b, int row) {
+  if (space.labels == 0) return a.action()[row] == b.action()[row];
+  for (std::int64_t k = 0; k < space.labels; ++k) {
+    if (a.bits()[k * kBlockRows + row] != b.bits()[k * kBlockRows + row]) return false;
+  }
+  return true;
 }
 
 /// Rows of all batches, as the world cuts them.
@@ -98,6 +108,12 @@ MethodNeeds bandit_needs(const BanditTraits& traits, const Setting& setting, con
   if (space.one_number() && space.labels > kMostIntegerLabels) return needs;
   needs.bytes = KernelRidge::bytes_needed(ridge, rows) + rule_bytes(space, dimension, threads) +
                 static_cast<std::size_t>(last * (space.kernel.width() + 1)) * sizeof(double);
+  if (options.bandit.compare_points && ridge.solver == RidgeSolver::nystroem) {
+    KernelRidgeOptions twice = ridge;
+    twice.points *= 2;
+    needs.bytes += KernelRidge::bytes_needed(twice, rows) + rule_bytes(space, 2 * dimension, threads) +
+                   static_cast<std::size_t>(rows * (space.kernel.width() + 1)) * sizeof(double);
+  }
   // A row meets every pair of dimensions, an operation each: about what a byte costs that is read.
   needs.cost = static_cast<double>(rows) * static_cast<double>(dimension) * static_cast<double>(dimension);
   // Conjugate gradients take about a hundred steps instead.
@@ -114,35 +130,40 @@ MethodNeeds bandit_needs(const BanditTraits& traits, const Setting& setting, con
 
 KernelBandit::KernelBandit(const LearnerSetup& setup, const BanditTraits& traits)
     : world_(setup.world),
+      options_(setup.options.bandit),
+      rollouts_(setup.options.rollouts),
       traits_(traits),
-      beta_rule_(setup.options.bandit.beta),
       no_policy_(setup.world.start()),
       space_(state_space(traits, setup.world.schema(), setup.options)) {
   no_policy_.theta.clear();
   check(setup.world.schema(), space_, setup.options);
   const double lambda = setup.runs.front().lambda.value;
-  const KernelRidgeOptions ridge = ridge_options(space_, setup.options, lambda, rows_in_all(setup));
-  ridge_ = std::make_shared<KernelRidge>(ridge);
+  ridge_options_ = ridge_options(space_, setup.options, lambda, rows_in_all(setup));
+  ridge_ = std::make_shared<KernelRidge>(ridge_options_);
 }
 
 double KernelBandit::beta(int batch) const {
   if (!traits_.optimistic) return 0;
-  const std::int64_t n = beta_rule_ == BetaRule::rows ? ridge_->rows() : batch + 1;
+  const std::int64_t n = options_.beta == BetaRule::rows ? ridge_->rows() : batch + 1;
   return n > 0 ? 1 / std::sqrt(static_cast<double>(n)) : 0;
 }
 
+bool KernelBandit::compares() const {
+  return options_.compare_points && ridge_options_.solver == RidgeSolver::nystroem;
+}
+
 void KernelBandit::learn(Source& rows, int batch) {
-  std::vector<double> states, rewards;
-  states.reserve(static_cast<std::size_t>(rows.rows() * space_.kernel.width()));
-  rewards.reserve(static_cast<std::size_t>(rows.rows()));
+  Batch added;
+  added.states.reserve(static_cast<std::size_t>(rows.rows() * space_.kernel.width()));
+  added.rewards.reserve(static_cast<std::size_t>(rows.rows()));
   const std::unique_ptr<BlockLoader> loader = rows.make_loader();
   Audit audit;
   for (std::int64_t b = 0; b < rows.blocks(); ++b) {
     const std::unique_ptr<BlockGroup> group = rows.fetch(b, 1);
-    append_states(space_, rows.load(*group, b, *loader, audit), states, rewards);
+    append_states(space_, rows.load(*group, b, *loader, audit), added.states, added.rewards);
   }
   try {
-    ridge_->add(states, rewards);
+    ridge_->add(added.states, added.rewards);
   } catch (const Error& error) {
     // The ridge counts rows within the batch and does not know what a sweep calls its options.
     throw Error(error.kind(),
@@ -151,12 +172,35 @@ void KernelBandit::learn(Source& rows, int batch) {
   rows_read_ += static_cast<double>(rows.rows());
   rule_ = std::make_shared<const ActionRule>(best_action_rule(ridge_, space_, beta(batch)));
   tested_ = world_.test_loss(*rule_);
+  if (!compares()) return;
+  kept_.push_back(std::move(added));
+  if (batch + 1 == rollouts_) changed_ = share_changed_by_twice_the_points(beta(batch));
+}
+
+double KernelBandit::share_changed_by_twice_the_points(double beta) const {
+  KernelRidgeOptions twice = ridge_options_;
+  twice.points *= 2;
+  const auto other = std::make_shared<KernelRidge>(twice);
+  for (const Batch& batch : kept_) other->add(batch.states, batch.rewards);
+  const ActionRule closer = best_action_rule(other, space_, beta);
+  std::atomic<std::int64_t> contexts = 0, changed = 0;
+  // The test is what visits all test contexts: this rule acts as before, and asks the other beside.
+  world_.test_loss([&](const Block& block, BlockBuffer& actions) {
+    BlockBuffer others(world_.schema());
+    (*rule_)(block, actions);
+    closer(block, others);
+    contexts += block.rows;
+    for (int i = 0; i < block.rows; ++i) changed += !same_action(space_, actions, others, i);
+  });
+  return contexts > 0 ? static_cast<double>(changed) / static_cast<double>(contexts) : 0;
 }
 
 std::map<std::string, double> KernelBandit::notes(std::size_t) const {
-  return {{"loss_without_epsilon", tested_.plain},
-          {"dimension", static_cast<double>(ridge_->dimension())},
-          {"trace_error", ridge_->trace_error()}};
+  std::map<std::string, double> notes = {{"loss_without_epsilon", tested_.plain},
+                                         {"dimension", static_cast<double>(ridge_->dimension())},
+                                         {"trace_error", ridge_->trace_error()}};
+  if (changed_) notes["changed_actions"] = *changed_;
+  return notes;
 }
 
 }  // namespace scrm

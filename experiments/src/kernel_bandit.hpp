@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "action_choice.hpp"
@@ -43,21 +44,33 @@ class KernelBandit final : public Learner {
   const Policy& policy(std::size_t) const override { return no_policy_; }
   Deployed next_actor() const override { return {no_policy_, true, rule_}; }
   double test_loss(const World&, std::size_t) const override { return tested_.loss; }
-  /// The test loss without ε, the ridge's dimension, and the share of the kernel that inducing points leave out.
+  /// The test loss without ε, the ridge's dimension, and the share of the kernel that inducing points leave out. At the
+  /// last rollout, where asked for: the share of test contexts for which twice the points choose another action.
   std::map<std::string, double> notes(std::size_t) const override;
   double rows_read() const override { return rows_read_; }
 
  private:
+  struct Batch {
+    std::vector<double> states, rewards;
+  };
+
   double beta(int batch) const;
+  /// Whether the effect of inducing points on actions is wanted and there is one.
+  bool compares() const;
+  double share_changed_by_twice_the_points(double beta) const;
 
   const World& world_;
+  BanditOptions options_;
+  int rollouts_;
+  KernelRidgeOptions ridge_options_;
   BanditTraits traits_;
-  BetaRule beta_rule_;
   Policy no_policy_;
   StateSpace space_;
   std::shared_ptr<KernelRidge> ridge_;
   std::shared_ptr<const ActionRule> rule_;
   RuleLoss tested_;
+  std::vector<Batch> kept_;  // for the comparison alone
+  std::optional<double> changed_;
   double rows_read_ = 0;
 };
 

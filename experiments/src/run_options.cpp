@@ -93,6 +93,7 @@ std::string describe(const RunOptions& options) {
   line("beta", to_string(bandit.beta));
   line("encoding", to_string(bandit.encoding));
   line("points", bandit.points ? fmt::format("{}", *bandit.points) : "auto");
+  line("compare_points", bandit.compare_points ? "true" : "false");
   line("bandit_lambdas", bandit.lambdas ? fmt::format("[{}]", fmt::join(*bandit.lambdas, ", ")) : "auto");
   return text;
 }

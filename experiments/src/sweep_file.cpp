@@ -60,6 +60,7 @@ const std::vector<std::string> kOptionKeys = {"protocol",
                                               "beta",
                                               "encoding",
                                               "points",
+                                              "compare_points",
                                               "bandit_lambdas"};
 
 std::string read_text(const std::string& path) {
@@ -306,6 +307,8 @@ class SweepFile::Reader {
       options.encoding = word(node, key, {"integer", "bits"}) == 0 ? ActionEncoding::integer : ActionEncoding::bits;
     } else if (key == "points") {
       options.points = whole(node, key, 1, kMostPoints);
+    } else if (key == "compare_points") {
+      options.compare_points = truth(node, key);
     } else if (key == "bandit_lambdas") {
       options.lambdas = numbers(node, key, 0);
     } else {

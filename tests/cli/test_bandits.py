@@ -47,6 +47,20 @@ class Bandits(SweepTest):
             other, _ = self.sweep(sweep_file, "--threads", threads, out=f"{threads}.h5")
             self.assert_same_bits(one, other)
 
+    def test_inducing_points_are_compared_with_twice_as_many(self):
+        tables = "".join(f'[method.p{points}]\nlike = "bkucb"\nkernel = "gaussian"\nlength = 1.0\npoints = {points}\n'
+                         for points in (3, 300)) + '[method.exact]\nlike = "bkucb"\n'
+        path, _ = self.sweep(self.write(environments=["advertising"], methods=["p3", "p300", "exact"], rollouts=3,
+                                        bandit_lambdas=1.0, compare_points=True, tables=tables))
+        columns = archive(path)
+        changed = columns["changed_actions"]
+        self.assertTrue(np.isnan(changed[:, :-1]).all())  # asked once, in the end
+        few, many, exact = changed[:, -1]
+        self.assertGreater(few, 0.05)
+        self.assertLess(many, 0.01)
+        self.assertTrue(np.isnan(exact))
+        self.assertGreater(columns["trace_error"][0, -1], columns["trace_error"][1, -1])
+
     def test_the_options_of_bandits_change_what_they_play(self):
         tables = ('[method.by-batch]\nlike = "bkucb"\nbeta = "batches"\n[method.cubic]\nlike = "bkucb"\ndegree = 3\n'
                   '[method.plane]\nlike = "bkucb"\nkernel = "linear"\n')

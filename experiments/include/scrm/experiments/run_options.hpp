@@ -59,6 +59,7 @@ struct BanditOptions {
   BetaRule beta = BetaRule::rows;
   ActionEncoding encoding = ActionEncoding::integer;
   std::optional<std::int64_t> points;          ///< inducing points; unset: exact where rows and features allow
+  bool compare_points = false;                 ///< learn again with twice the points in the end and compare
   std::optional<std::vector<double>> lambdas;  ///< unset: the method's own
 };
 
