@@ -112,9 +112,20 @@ void FeatureMoments::add_by_tiles(std::span<const double> y, const Fill& fill) {
 void FeatureMoments::add_bits(std::span<const double> y, const double* states, std::int64_t features,
                               std::int64_t bits) {
   const std::int64_t width = features + bits, side = 1 + features;
-  const auto rows = static_cast<std::int64_t>(y.size());
-  const auto has = [&](std::int64_t row, std::int64_t bit) {
-    return bit == 0 || states[row * width + features + bit - 1] != 0;
+  // The first of rows that repeat each other, how often they come, and the sum of their answers.
+  struct Repeats {
+    const double* state;
+    double times, sum;
+  };
+  std::vector<Repeats> distinct;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double* state = states + static_cast<std::int64_t>(i) * width;
+    if (i == 0 || !std::equal(state, state + width, distinct.back().state)) distinct.push_back({state, 0, 0});
+    distinct.back().times += 1;
+    distinct.back().sum += y[i];
+  }
+  const auto has = [features](const Repeats& row, std::int64_t bit) {
+    return bit == 0 || row.state[features + bit - 1] != 0;
   };
   // Task t is the pair (k, l), l ≤ k, of bits; bit 0 is the one that every row has.
   parallel_indices((1 + bits) * (1 + bits), [&](std::int64_t t) {
@@ -132,12 +143,13 @@ void FeatureMoments::add_bits(std::span<const double> y, const double* states, s
       }
       filled = 0;
     };
-    for (std::int64_t i = 0; i < rows; ++i) {
-      if (!has(i, k) || !has(i, l)) continue;
+    for (const Repeats& row : distinct) {
+      if (!has(row, k) || !has(row, l)) continue;
       double* to = block.data() + filled * side;
-      to[0] = 1;
-      std::copy_n(states + i * width, features, to + 1);
-      answers[at(filled)] = y[at(i)];
+      const double root = std::sqrt(row.times);
+      to[0] = root;
+      for (std::int64_t j = 0; j < features; ++j) to[1 + j] = root * row.state[j];
+      answers[at(filled)] = row.sum / root;
       if (++filled == kBlockRows) flush();
     }
     flush();
@@ -173,6 +185,11 @@ void FeatureMoments::solve(double lambda) {
 }
 
 void FeatureMoments::solve_shortest() {
+  // Nothing to fit, before the first row above all, takes no solve.
+  if (std::all_of(moment_.begin(), moment_.end(), [](double m) { return m == 0; })) {
+    std::fill(weights_.begin(), weights_.end(), 0.0);
+    return factor_.clear();
+  }
   // Unit lengths first: beside an action that counts to millions, a context between 0 and 1 would pass for rounding.
   std::vector<double> scale(at(dimension_), 1.0);
   for (std::int64_t j = 0; j < dimension_; ++j) {

@@ -20,7 +20,8 @@ class FeatureMoments {
   void add(std::span<const double> y, const Fill& fill);
 
   /// Adds rows whose features are (1, a) ⊗ (1, x), x the first `features` numbers of a state and a the bits that
-  /// follow, all of them 0 or 1: (1, x)(1, x)ᵀ is summed up once for each pair of bits, over the rows that have both.
+  /// follow, all of them 0 or 1: (1, x)(1, x)ᵀ is summed up once for each pair of bits, over the rows that have both,
+  /// rows that repeat the one before them as one.
   void add_bits(std::span<const double> y, const double* states, std::int64_t features, std::int64_t bits);
 
   /// Weights (ΦᵀΦ + λI)⁻¹Φᵀy. Of a feature so long that λ is lost in the rounding of its sum of squares (an action that

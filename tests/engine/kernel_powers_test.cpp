@@ -39,6 +39,21 @@ KernelRidge fitted(const StateKernel& kernel, double lambda, std::int64_t points
   return ridge;
 }
 
+/// Widths by the polynomials of the action.
+std::vector<double> along_actions(const KernelRidge& ridge, const RidgeRows& queries, const StateKernel& kernel) {
+  std::vector<double> out;
+  const auto width = static_cast<std::size_t>(kernel.width()), p = static_cast<std::size_t>(kernel.degree);
+  for (std::size_t i = 0; i < queries.y.size(); ++i) {
+    std::vector<double> mean(p + 1), square(2 * p + 1);
+    const std::span state(queries.states.data() + i * width, width);
+    ridge.action_polynomials(state.first(width - 1), 1, mean, square);
+    double sum = 0;
+    for (std::size_t q = 2 * p + 1; q-- > 0;) sum = sum * state.back() + square[q];
+    out.push_back(std::sqrt(sum));
+  }
+  return out;
+}
+
 /// Contexts that come four times, twice with one action and twice with others.
 RidgeRows replayed(const StateKernel& kernel, std::int64_t contexts, std::uint64_t seed) {
   RidgeRows rows = ridge_rows(kernel, 4 * contexts, seed);
@@ -49,12 +64,12 @@ RidgeRows replayed(const StateKernel& kernel, std::int64_t contexts, std::uint64
   return rows;
 }
 
-/// Actions are integers up to 2^22.
-RidgeRows with_integers(const StateKernel& kernel, std::int64_t contexts, std::uint64_t seed) {
+/// Actions are integers of 22 bits, or as many as are asked for.
+RidgeRows with_integers(const StateKernel& kernel, std::int64_t contexts, std::uint64_t seed, int bits = 22) {
   RidgeRows rows = replayed(kernel, contexts, seed);
   for (std::size_t i = 0; i < rows.y.size(); ++i) {
     double& a = rows.states[(i + 1) * static_cast<std::size_t>(kernel.width()) - 1];
-    a = std::floor((a + 2) / 4 * std::ldexp(1.0, 22));
+    a = std::floor((a + 2) / 4 * std::ldexp(1.0, bits));
   }
   return rows;
 }
@@ -148,10 +163,10 @@ class Reference {
   LongVector weights_;
 };
 
-/// Coefficient q counts as often as 2^22 to its power.
-std::vector<double> at_largest(std::vector<double> polynomial) {
+/// Coefficient q counts as often as the largest action to its power.
+std::vector<double> at_largest(std::vector<double> polynomial, int bits = 22) {
   for (std::size_t q = 0; q < polynomial.size(); ++q) {
-    polynomial[q] = std::ldexp(polynomial[q], 22 * static_cast<int>(q));
+    polynomial[q] = std::ldexp(polynomial[q], bits * static_cast<int>(q));
   }
   return polynomial;
 }
@@ -200,6 +215,7 @@ TEST_CASE("polynomial nystroem: with every context a point it is exact") {
       const RidgeAnswers found = answers(ridge, queries.states, kernel.width());
       CHECK(difference(found.mean, truth.mean) < 1e-8);
       CHECK(difference(found.width, truth.width) < 1e-8);
+      CHECK(difference(along_actions(ridge, queries, kernel), truth.width) < 1e-8);
       const RidgeAnswers parts = answers(fitted(kernel, lambda, 40, rows, {6, 0, 50, 40}), queries.states, 9);
       CHECK(difference(parts.mean, truth.mean) < 1e-8);
       CHECK(difference(parts.width, truth.width) < 1e-8);
@@ -263,13 +279,15 @@ TEST_CASE("polynomial nystroem: integers up to four million leave the context it
 
 TEST_CASE("polynomial nystroem: few rows of large integers are fitted for all that they can tell") {
   const StateKernel kernel = polynomial(12, 2);
-  const RidgeRows rows = with_integers(kernel, 3, 51);
+  // Three contexts, so that of thirteen features that go with the action ten are made up by others, and rounding in
+  // their sums of squares exceeds lambda.
+  const RidgeRows rows = with_integers(kernel, 3, 51, 26);
   const KernelRidge ridge = fitted(kernel, 1, 1000, rows, {12});
   const Reference truth(kernel, 1, rows);
   for (std::size_t i = 0; i < 12; i += 4) {
     const std::span context(rows.states.data() + 13 * i, 12);
     std::vector<double> mean(3);
     ridge.action_polynomials(context, 1, mean, {});
-    CHECK(difference(at_largest(mean), at_largest(truth.mean(context.data()))) < 1e-6);
+    CHECK(difference(at_largest(mean, 26), at_largest(truth.mean(context.data()), 26)) < 1e-6);
   }
 }

@@ -184,6 +184,36 @@ TEST_CASE("kernel ridge: the shortest solution of wide feature maps, with fewer 
   }
 }
 
+TEST_CASE("kernel ridge: without lambda wide features that no others make up have one solution") {
+  const StateKernel kernel{.kind = KernelKind::polynomial, .features = 22, .degree = 2};
+  RidgeRows rows = ridge_rows(kernel, 500, 93);
+  const RidgeRows queries = ridge_rows(kernel, 33, 94);
+  // Feature 5, and with it 24 of the 300, is never there.
+  for (std::size_t i = 0; i < 500; ++i) rows.states[23 * i + 5] = 0;
+  const KernelRidge primal = fitted(with(kernel, 0, RidgeSolver::primal), rows, {200, 300}),
+                    dual = fitted(with(kernel, 0, RidgeSolver::dual), rows, {500});
+  CHECK(difference(answers(primal, queries.states, 23).mean, answers(dual, queries.states, 23).mean) < 1e-8);
+}
+
+TEST_CASE("kernel ridge: a row that repeats the one before it counts again") {
+  for (const StateKernel& kernel : kernels()) {
+    RidgeRows rows = ridge_rows(kernel, 90, 96);
+    const RidgeRows queries = ridge_rows(kernel, 20, 97);
+    for (std::int64_t i = 0; i < 90; ++i) {
+      if (i % 5 == 0) continue;
+      std::copy_n(rows.states.begin() + i / 5 * 5 * kernel.width(), kernel.width(),
+                  rows.states.begin() + i * kernel.width());
+    }
+    const RidgeAnswers truth = textbook(kernel, 2, rows, queries.states);
+    for (const RidgeSolver solver : exact_solvers(kernel)) {
+      const RidgeAnswers found =
+          answers(fitted(with(kernel, 2, solver), rows, {48, 42}), queries.states, kernel.width());
+      CHECK(difference(found.mean, truth.mean) < 1e-9);
+      CHECK(difference(found.width, truth.width) < 1e-9);
+    }
+  }
+}
+
 TEST_CASE("kernel ridge: actions between the bits are as good as bits") {
   const StateKernel kernel{.kind = KernelKind::bits, .features = 2, .actions = 3};
   RidgeRows rows = ridge_rows(kernel, 90, 95);
