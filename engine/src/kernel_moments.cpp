@@ -24,9 +24,6 @@ constexpr std::int64_t kChunkDoubles = std::int64_t{1} << 22;
 // Below this an eigen decomposition is quick; beyond, only pivots are.
 constexpr std::int64_t kEigenWidth = 256;
 
-// Pivots in the order of the features may be larger than sorted ones: where none is near the limit, none is empty.
-constexpr double kClearlyFull = 100;
-
 double empty_direction(std::int64_t dimension) {
   return std::min(1e-13 * static_cast<double>(dimension), 1e-10);
 }
@@ -49,7 +46,6 @@ FeatureMoments::FeatureMoments(std::int64_t dimension)
     : dimension_(dimension), gram_(at(dimension * dimension)), moment_(at(dimension)), weights_(at(dimension)) {}
 
 void FeatureMoments::add(std::span<const double> y, const Fill& fill) {
-  rows_ += static_cast<std::int64_t>(y.size());
   if (dimension_ <= kGroupWidth) {
     add_by_groups(y, fill);
   } else {
@@ -128,7 +124,6 @@ void FeatureMoments::add_bits(std::span<const double> y, const double* states, s
     distinct.back().times += 1;
     distinct.back().sum += y[i];
   }
-  rows_ += static_cast<std::int64_t>(distinct.size());
   const auto has = [features](const Repeats& row, std::int64_t bit) {
     return bit == 0 || row.state[features + bit - 1] != 0;
   };
@@ -190,15 +185,21 @@ void FeatureMoments::solve(double lambda) {
 }
 
 void FeatureMoments::solve_shortest() {
+  // Nothing to fit, before the first row above all, takes no solve.
+  if (std::all_of(moment_.begin(), moment_.end(), [](double m) { return m == 0; })) {
+    std::fill(weights_.begin(), weights_.end(), 0.0);
+    return factor_.clear();
+  }
   // Unit lengths first: beside an action that counts to millions, a context between 0 and 1 would pass for rounding.
   std::vector<double> scale(at(dimension_), 1.0);
   for (std::int64_t j = 0; j < dimension_; ++j) {
     const double square = gram_[at(j * dimension_ + j)];
     if (square > 0) scale[at(j)] = 1 / std::sqrt(square);
   }
-  std::vector<double> matrix;
-  if (dimension_ > kEigenWidth && solve_full(scale, matrix)) return factor_.clear();
-  matrix = scaled_gram(scale);
+  std::vector<double> matrix = gram_;
+  for (std::int64_t j = 0; j < dimension_; ++j) {
+    for (std::int64_t i = j; i < dimension_; ++i) matrix[at(j * dimension_ + i)] *= scale[at(i)] * scale[at(j)];
+  }
   const std::int64_t empty =
       dimension_ <= kEigenWidth ? empty_by_eigenvalues(scale, matrix) : empty_by_pivots(scale, matrix);
   // Any solution plus any empty direction is a solution: take out what lies along them, in the features' own units.
@@ -209,37 +210,6 @@ void FeatureMoments::solve_shortest() {
   }
   remove_components(matrix.data(), dimension_, empty, weights_.data());
   factor_.clear();
-}
-
-std::vector<double> FeatureMoments::scaled_gram(const std::vector<double>& scale) const {
-  std::vector<double> matrix = gram_;
-  for (std::int64_t j = 0; j < dimension_; ++j) {
-    for (std::int64_t i = j; i < dimension_; ++i) matrix[at(j * dimension_ + i)] *= scale[at(i)] * scale[at(j)];
-  }
-  return matrix;
-}
-
-/// Where no direction is empty but those of features that no row has, whose weights are zero: the only solution.
-bool FeatureMoments::solve_full(const std::vector<double>& scale, std::vector<double>& matrix) {
-  std::int64_t absent = 0;
-  for (std::int64_t j = 0; j < dimension_; ++j) absent += gram_[at(j * dimension_ + j)] > 0 ? 0 : 1;
-  if (rows_ < dimension_ - absent) return false;
-  matrix = scaled_gram(scale);
-  for (std::int64_t j = 0; j < dimension_; ++j) {
-    if (!(gram_[at(j * dimension_ + j)] > 0)) matrix[at(j * dimension_ + j)] = 1;
-  }
-  if (!parallel_cholesky(matrix.data(), dimension_)) return false;
-  for (std::int64_t j = 0; j < dimension_; ++j) {
-    const double pivot = matrix[at(j * dimension_ + j)];
-    if (!(pivot * pivot > kClearlyFull * empty_direction(dimension_))) return false;
-  }
-  const int d = static_cast<int>(dimension_);
-  for (std::int64_t j = 0; j < dimension_; ++j) weights_[at(j)] = scale[at(j)] * moment_[at(j)];
-  for (const CBLAS_TRANSPOSE side : {CblasNoTrans, CblasTrans}) {
-    cblas_dtrsv(CblasColMajor, CblasLower, side, CblasNonUnit, d, matrix.data(), d, weights_.data(), 1);
-  }
-  for (std::int64_t j = 0; j < dimension_; ++j) weights_[at(j)] *= scale[at(j)];
-  return true;
 }
 
 /// Sets the weights to a solution, and the first columns of the matrix to the empty directions, scaled; their number.

@@ -44,13 +44,10 @@ class FeatureMoments {
   void add_by_groups(std::span<const double> y, const Fill& fill);
   void add_by_tiles(std::span<const double> y, const Fill& fill);
   void solve_shortest();
-  std::vector<double> scaled_gram(const std::vector<double>& scale) const;
-  bool solve_full(const std::vector<double>& scale, std::vector<double>& matrix);
   std::int64_t empty_by_eigenvalues(const std::vector<double>& scale, std::vector<double>& matrix);
   std::int64_t empty_by_pivots(const std::vector<double>& scale, std::vector<double>& matrix);
 
   std::int64_t dimension_;
-  std::int64_t rows_ = 0;     // different ones, as far as that is known
   std::vector<double> gram_;  // lower triangle, column-major
   std::vector<double> moment_, weights_, factor_;
 };

@@ -39,9 +39,11 @@ class Bandits(SweepTest):
     def test_numbers_are_the_same_at_any_number_of_threads(self):
         write_labelled(self.dir / "data.h5", 300, 6, 4)
         sweep_file = self.write(environments=["pricing", str(self.dir / "data.h5")], rollouts=4, bandit_lambdas=[1.0],
-                                methods=["sbpe", "bkucb", "sbpe-bits", "bkucb-bits", "bkucb-points"], seeds=2,
+                                methods=["sbpe", "bkucb", "sbpe-bits", "bkucb-bits", "bkucb-points", "bkucb-powers"],
+                                seeds=2,
                                 tables=BITS + '[method.bkucb-points]\nlike = "bkucb"\nkernel = "gaussian"\n'
-                                              'length = 1.0\npoints = 40\n')
+                                              'length = 1.0\npoints = 40\n'
+                                              '[method.bkucb-powers]\nlike = "bkucb"\npoints = 20\n')
         one, _ = self.sweep(sweep_file, "--threads", "1", out="one.h5")
         for threads in ("2", "5"):
             other, _ = self.sweep(sweep_file, "--threads", threads, out=f"{threads}.h5")
@@ -78,6 +80,19 @@ class Bandits(SweepTest):
         plain = columns["loss_without_epsilon"][1:]
         np.testing.assert_allclose(columns["loss"][1:], 0.8 * plain + 0.1, rtol=1e-12)
         self.assertEqual(columns["dimension"][:, -1].tolist()[1:], [7, 28, 28, 28, 24, 24, 24, 24])
+
+    def test_labels_as_one_large_integer_are_learned_from(self):
+        write_labelled(self.dir / "data.h5", 400, 60, 22)
+        path, _ = self.sweep(self.write(environments=[str(self.dir / "data.h5")], rollouts=3, bandit_lambdas=1.0,
+                                        methods=["bkucb", "bkucb-few"],
+                                        tables='[method.bkucb-few]\nlike = "bkucb"\npoints = 30\n'))
+        columns = archive(path)
+        self.assertEqual(columns["status"], ["ok", "ok"])
+        # Every context is a point, and then 30 of them; with them 61 features of the context and the action's square.
+        self.assertGreater(columns["dimension"][0, -1], 62 + 100)
+        self.assertLess(columns["trace_error"][0, -1], 1e-9)
+        self.assertEqual(columns["dimension"][1, -1], 62 + 30)
+        self.assertGreater(columns["trace_error"][1, -1], 0.01)
 
     def test_scene_with_one_integer_is_never_better_than_its_best_constant(self):
         need_data("scene-train.arff")

@@ -351,6 +351,19 @@ TEST_CASE("kernel bandits: integers too large for kernel values go by powers of 
   CHECK(solver(20, 22, 1) == RidgeSolver::primal);
 }
 
+TEST_CASE("kernel bandits: bits with too many features for widths are learned from by their means") {
+  RunOptions options;
+  options.rollouts = 2;
+  options.bandit.encoding = ActionEncoding::bits;
+  const auto world = labelled_world(separable_data(2000, 64), 1, options);
+  const StateSpace space = space_of(KernelKind::bits, 64, 64);
+  REQUIRE(ridge_options(space, options, 1, world->batch_rows(0) + world->batch_rows(1)).solver ==
+          RidgeSolver::iterative);
+  const RunRecord record = rolled_out(*world, "bkucb", 1, options);
+  CHECK(record.curves.at("dimension").back() == 65 * 65);
+  CHECK(record.final_loss < world->test_loss(*world->constant_policy(false)) - 0.1);
+}
+
 TEST_CASE("kernel bandits: 22 labels as one integer are chosen by points as by all features") {
   const StateSpace space = space_of(KernelKind::polynomial, 2, 22);
   limit_openblas_to_one_thread();

@@ -52,7 +52,8 @@ struct KernelRidgeOptions {
 ///
 /// The dual solver works with kernel values as they are: where k(s, s)/λ exceeds 1e15 (an action that counts to
 /// millions under a polynomial kernel) what is left of the context is rounding. Primal and Nyström keep the powers of
-/// the action apart and do not have this limit.
+/// the action apart and do not have this limit; only what no row tells of a feature with such an action is as wide as
+/// rounding leaves it, rather than λ.
 class KernelRidge {
  public:
   /// Throws Error (usage) for λ < 0 and kernels that cannot be, Error (memory) where no solver fits.
@@ -94,8 +95,9 @@ class KernelRidge {
   static std::size_t bytes_needed(const KernelRidgeOptions& options, std::int64_t rows);
   /// D, or rows or points at most, of the solver named.
   static std::int64_t most_dimension(const KernelRidgeOptions& options, std::int64_t rows);
-  /// What automatic comes to: iterative for the bits kernel where rows and D exceed kMostWidthDimension, else primal
-  /// where D ≤ max(expected_rows, 512) and it fits, else dual up to 20,000 rows where it fits, else Nyström.
+  /// What automatic comes to: iterative for the bits kernel with λ > 0 where rows and D exceed kMostWidthDimension,
+  /// else primal where D ≤ max(expected_rows, 512) and it fits, else dual up to 20,000 rows where it fits, else
+  /// Nyström.
   static RidgeSolver choose(const KernelRidgeOptions& options);
 
  private:
