@@ -62,6 +62,8 @@ class DualSystem : public RidgeSystem {
     kernel_power_block(kernel_, states_.data(), static_cast<int>(dimension()), contexts, n, out, dimension());
   }
 
+  GaussianExpansion expansion() const override { return {kernel_, states_, weights_}; }
+
   void squares(const double* states, int n, double* basis, double* out) const override {
     prior_squares(options_, states, n, out);
     forward(basis, n, dimension());

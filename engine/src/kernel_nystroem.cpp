@@ -46,10 +46,9 @@ class NystroemSystem : public RidgeSystem {
     add_products(basis, dimension(), n, 1, 1.0, out);
   }
 
+  GaussianExpansion expansion() const override { return {kernel_, points_.states(), kernel_weights()}; }
   std::vector<double> bit_weights() const override {
-    std::vector<double> coefficients = moments_.weights();
-    points_.to_kernel_weights(coefficients);
-    return sum_bit_weights(kernel_, points_.states(), coefficients);
+    return sum_bit_weights(kernel_, points_.states(), kernel_weights());
   }
 
   double trace_error() const override { return trace_ > 0 ? residual_trace_ / trace_ : 0.0; }
@@ -59,6 +58,11 @@ class NystroemSystem : public RidgeSystem {
 
  private:
   void add_rows(std::int64_t from);
+  std::vector<double> kernel_weights() const {
+    std::vector<double> weights = moments_.weights();
+    points_.to_kernel_weights(weights);
+    return weights;
+  }
 
   KernelRidgeOptions options_;
   StateKernel kernel_;

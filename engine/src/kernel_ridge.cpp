@@ -151,6 +151,13 @@ struct KernelRidge::State {
   std::unique_ptr<RidgeSystem> system;
   std::int64_t rows = 0;
   std::vector<double> bit_weights;
+  GaussianExpansion expansion;
+
+  /// What questions about many actions are answered from.
+  void prepare() {
+    if (options.kernel.kind == KernelKind::bits) bit_weights = system->bit_weights();
+    if (options.kernel.kind == KernelKind::gaussian && options.kernel.actions == 1) expansion = system->expansion();
+  }
 
   std::int64_t count(std::span<const double> states, std::span<double> out) const {
     if (states.size() == out.size() * at(options.kernel.width())) return static_cast<std::int64_t>(out.size());
@@ -203,7 +210,7 @@ KernelRidge::KernelRidge(const KernelRidgeOptions& options) : state_(std::make_u
   state_->options.solver = choose(options);
   check_memory(state_->options, 0);
   state_->system = make_system(state_->options);
-  if (options.kernel.kind == KernelKind::bits) state_->bit_weights = state_->system->bit_weights();
+  state_->prepare();
 }
 
 KernelRidge::~KernelRidge() = default;
@@ -238,7 +245,7 @@ void KernelRidge::add(std::span<const double> states, std::span<const double> y)
     throw Error(ErrorKind::data, "answers are so large that their products overflow: scale them");
   }
   state.rows = rows;
-  if (state.options.kernel.kind == KernelKind::bits) state.bit_weights = state.system->bit_weights();
+  state.prepare();
 }
 
 void KernelRidge::mean(std::span<const double> states, std::span<double> out) const {
@@ -278,6 +285,19 @@ void KernelRidge::action_polynomials(std::span<const double> contexts, std::int6
   });
 }
 
+void KernelRidge::grid_means(std::span<const double> contexts, std::int64_t count, std::span<const double> actions,
+                             std::span<double> out) const {
+  const StateKernel& kernel = state_->options.kernel;
+  if (kernel.kind != KernelKind::gaussian || kernel.actions != 1) {
+    throw Error(ErrorKind::usage, "means on a grid of actions need the gaussian kernel and one action a state");
+  }
+  if (contexts.size() != at(count * kernel.features) || out.size() != at(count) * actions.size()) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} contexts of {} numbers do not fit the arrays given", count, kernel.features));
+  }
+  state_->expansion.sums(contexts, count, actions, out);
+}
+
 void KernelRidge::bit_coefficients(std::span<const double> contexts, std::int64_t count, std::span<double> out) const {
   const StateKernel& kernel = state_->options.kernel;
   if (kernel.kind != KernelKind::bits) throw Error(ErrorKind::usage, "coefficients of bits need the bits kernel");
@@ -298,6 +318,10 @@ void KernelRidge::bit_coefficients(std::span<const double> contexts, std::int64_
     cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, k, n, d, 1.0, weights.data() + 1, 1 + d,
                 contexts.data() + first * d, d, 1.0, to, k);
   });
+}
+
+double KernelRidge::lambda() const noexcept {
+  return state_->options.lambda;
 }
 
 RidgeSolver KernelRidge::solver() const noexcept {

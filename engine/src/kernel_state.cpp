@@ -22,6 +22,8 @@ void dot_block(const double* a, std::int64_t a_stride, int na, const double* b, 
               static_cast<int>(a_stride), b, static_cast<int>(b_stride), 1.0, out, static_cast<int>(leading));
 }
 
+constexpr double kLeastExponent = -700;
+
 double whole_power(double base, int exponent) {
   double product = 1;
   for (int i = 0; i < exponent; ++i) product *= base;
@@ -68,8 +70,9 @@ void gaussian_block(const StateKernel& kernel, const double* a, int na, const do
     double* column = out + j * leading;
     const double norm = right.half_norm[static_cast<std::size_t>(j)];
     for (int i = 0; i < na; ++i) {
-      // Rounding may leave a distance below zero.
-      column[i] = scale * std::min(column[i] - norm - left.half_norm[static_cast<std::size_t>(i)], 0.0);
+      // Rounding may leave a distance below zero; and what is below 1e-304 would take the slow way to be no more.
+      const double exponent = scale * (column[i] - norm - left.half_norm[static_cast<std::size_t>(i)]);
+      column[i] = std::clamp(exponent, kLeastExponent, 0.0);
     }
     exp_array(column, column, na);
   }

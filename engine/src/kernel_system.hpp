@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "gaussian_expansion.hpp"
 #include "scrm/engine/kernel_ridge.hpp"
 
 namespace scrm {
@@ -30,6 +31,8 @@ class RidgeSystem {
   /// 2 power() + 1 coefficients of width² a context, out of its columns, which are overwritten. λ > 0 only.
   virtual void power_squares(const double* /*contexts*/, int /*n*/, double* /*basis*/, double* /*out*/) const {}
 
+  /// Gaussian kernel: the mean as a sum over states.
+  virtual GaussianExpansion expansion() const { return {}; }
   /// Bits: the mean is Σ_k (1, a)_k Σ_j (1, x)_j out[k (1 + features) + j].
   virtual std::vector<double> bit_weights() const { return {}; }
 

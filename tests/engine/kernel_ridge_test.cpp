@@ -277,6 +277,39 @@ TEST_CASE("action polynomials: give mean and squared width at any action, by eve
   }
 }
 
+TEST_CASE("grid means: those of the states spelled out, by every solver of the gaussian kernel") {
+  const std::vector<double> actions = {-1.5, -0.2, 0.0, 0.4, 30.0};
+  for (const std::int64_t features : {0, 1, 5}) {
+    const StateKernel kernel{.kind = KernelKind::gaussian, .features = features, .length = 0.8};
+    const RidgeRows rows = ridge_rows(kernel, 300, 61), queries = ridge_rows(kernel, 150, 62);
+    for (const RidgeSolver solver : {RidgeSolver::dual, RidgeSolver::nystroem}) {
+      KernelRidgeOptions options = with(kernel, 1, solver);
+      options.points = 40;
+      const KernelRidge ridge = fitted(options, rows, {200, 100});
+      std::vector<double> contexts, states;
+      for (std::int64_t i = 0; i < 150; ++i) {
+        const double* x = queries.states.data() + i * kernel.width();
+        contexts.insert(contexts.end(), x, x + features);
+        for (const double action : actions) {
+          states.insert(states.end(), x, x + features);
+          states.push_back(action);
+        }
+      }
+      std::vector<double> expected(150 * actions.size()), found(expected.size(), -7.0);
+      ridge.mean(states, expected);
+      ridge.grid_means(contexts, 150, actions, found);
+      CAPTURE(to_string(solver));
+      CAPTURE(features);
+      CHECK(difference(found, expected) < 1e-9);
+    }
+  }
+  const StateKernel plane{.kind = KernelKind::linear, .features = 1};
+  const KernelRidge ridge = fitted(with(plane, 1, RidgeSolver::primal), ridge_rows(plane, 5, 1), {5});
+  std::vector<double> out(1);
+  CHECK_THROWS_WITH_AS(ridge.grid_means(std::vector<double>{1.0}, 1, std::vector<double>{0.0}, out),
+                       doctest::Contains("gaussian kernel"), Error);
+}
+
 TEST_CASE("bit coefficients: the mean is linear in the bits, by every solver") {
   const StateKernel kernel{.kind = KernelKind::bits, .features = 3, .actions = 5};
   const RidgeRows rows = ridge_rows(kernel, 150, 71), queries = ridge_rows(kernel, 290, 72);

@@ -83,6 +83,13 @@ class KernelRidge {
   /// with c_k > 0 (or < 0 for losses), label by label.
   void bit_coefficients(std::span<const double> contexts, std::int64_t count, std::span<double> out) const;
 
+  /// Gaussian kernel: out[i actions.size() + g] = mean(context i, action g), at the price of one state a context.
+  /// Nyström sums over inducing states here, not over φ: where those are close to dependent, the last digits differ
+  /// from mean's, by some 1e-9 of the largest answer.
+  void grid_means(std::span<const double> contexts, std::int64_t count, std::span<const double> actions,
+                  std::span<double> out) const;
+
+  double lambda() const noexcept;
   RidgeSolver solver() const noexcept;
   std::int64_t rows() const noexcept;
   /// D, rows or inducing points so far.
