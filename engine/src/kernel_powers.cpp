@@ -4,30 +4,13 @@
 #include "context_power.hpp"
 #include "kernel_moments.hpp"
 #include "kernel_system.hpp"
+#include "polynomial_terms.hpp"
 
 namespace scrm {
 namespace {
 
 std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
-}
-
-double whole_power(double base, int exponent) {
-  double product = 1;
-  for (int i = 0; i < exponent; ++i) product *= base;
-  return product;
-}
-
-double binomial(int n, int k) {
-  double value = 1;
-  for (int i = 1; i <= k; ++i) value = value * (n - k + i) / i;
-  return std::round(value);
-}
-
-double square_norm(const double* v, std::int64_t n) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) sum += v[i] * v[i];
-  return sum;
 }
 
 /// One or more rows of a batch that follow each other with the same context and action.

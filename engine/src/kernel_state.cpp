@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "polynomial_terms.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/kernels/elementary.hpp"
 
@@ -24,12 +25,6 @@ void dot_block(const double* a, std::int64_t a_stride, int na, const double* b, 
 
 constexpr double kLeastExponent = -700;
 
-double whole_power(double base, int exponent) {
-  double product = 1;
-  for (int i = 0; i < exponent; ++i) product *= base;
-  return product;
-}
-
 void raise(double* values, int n, int degree) {
   for (int i = 0; i < n; ++i) {
     const double base = values[i];
@@ -37,12 +32,6 @@ void raise(double* values, int n, int degree) {
     for (int q = 1; q < degree; ++q) product *= base;
     values[i] = product;
   }
-}
-
-double square_norm(const double* v, std::int64_t n) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) sum += v[i] * v[i];
-  return sum;
 }
 
 /// Rows minus an origin, and half the square norms of what is left.
@@ -88,12 +77,6 @@ void bits_block(const StateKernel& kernel, const double* a, int na, const double
     const double* factor = actions.data() + static_cast<std::int64_t>(j) * na;
     for (int i = 0; i < na; ++i) out[i + j * leading] *= factor[i];
   }
-}
-
-double binomial(int n, int k) {
-  double value = 1;
-  for (int i = 1; i <= k; ++i) value = value * (n - k + i) / i;
-  return std::round(value);
 }
 
 }  // namespace
