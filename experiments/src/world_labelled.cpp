@@ -355,8 +355,10 @@ class LabelledSetting final : public Setting {
            static_cast<std::size_t>(data_->labels * (features(options) + 1) * 3) * sizeof(double);
   }
   std::size_t row_bytes(const RunOptions& options) const override {
-    return context_bytes(options) / static_cast<std::size_t>(options.replays) + 16 +
-           static_cast<std::size_t>(data_->labels) * 9;
+    // The row itself, and what an evaluation of the objective keeps of it between its two passes.
+    const auto labels = static_cast<std::size_t>(data_->labels);
+    const std::size_t kept = (3 + 2 * labels) * sizeof(double);
+    return context_bytes(options) / static_cast<std::size_t>(options.replays) + 16 + labels * 9 + kept;
   }
   std::int64_t rows_before(int batch, const RunOptions& options) const override {
     return (data_->rows - test_rows_of(data_->rows)) * batch / options.rollouts * options.replays;
