@@ -120,6 +120,12 @@ void StateFeatures::fill(const double* states, int n, double* out) const {
   }
 }
 
+std::int64_t StateFeatures::power_begin(int q) const noexcept {
+  std::int64_t begin = 0;
+  for (int before = 0; before < q; ++before) begin += std::ssize(weights_[static_cast<std::size_t>(before)]);
+  return begin;
+}
+
 void StateFeatures::fill_powers(const double* contexts, int n, double* out) const {
   const std::int64_t last = kernel_.width() - 1;
   std::vector<double> monomial(parent_.size());

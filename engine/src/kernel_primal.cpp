@@ -33,21 +33,26 @@ class PrimalSystem : public RidgeSystem {
   }
 
   // k − kᵀ(K + λI)⁻¹k = λ φᵀ(ΦᵀΦ + λI)⁻¹φ: there is nothing to subtract from.
-  void squares(const double*, int n, double* basis, double* out) const override { forms(basis, n, 1, out); }
+  void squares(const double*, int n, double* basis, double* out) const override {
+    std::fill_n(out, n, 0.0);
+    moments_.whiten(basis, n);
+    add_products(basis, dimension(), n, 1, 1.0, out);
+  }
   void power_squares(const double*, int n, double* basis, double* out) const override {
-    forms(basis, n * (kernel_.power() + 1), kernel_.power() + 1, out);
+    const int powers = kernel_.power() + 1;
+    std::fill_n(out, n * (2 * powers - 1), 0.0);
+    for (int q = 0; q < powers; ++q) {
+      // Only the first column is long: the others begin where few features are left.
+      const std::int64_t begin = features_.power_begin(q);
+      moments_.whiten_from(begin, basis + q * dimension() + begin, n, powers * dimension());
+    }
+    add_products(basis, dimension(), n * powers, powers, 1.0, out);
   }
 
   std::vector<double> bit_weights() const override { return moments_.weights(); }
   std::size_t bytes() const override { return moments_.bytes() + features_.bytes(); }
 
  private:
-  void forms(double* columns, int count, int group, double* out) const {
-    std::fill_n(out, count / group * (2 * group - 1), 0.0);
-    moments_.whiten(columns, count);
-    add_products(columns, dimension(), count, group, 1.0, out);
-  }
-
   /// Whether this is the bits kernel and every bit is 0 or 1, as it need not be.
   bool has_true_bits(std::span<const double> states) const {
     if (kernel_.kind != KernelKind::bits) return false;

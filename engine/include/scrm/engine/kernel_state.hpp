@@ -64,6 +64,8 @@ class StateFeatures {
   void fill(const double* states, int n, double* out) const;
   /// φ(x_j, t) = Σ_q t^q column j (p + 1) + q, as in kernel_power_block.
   void fill_powers(const double* contexts, int n, double* out) const;
+  /// Where the features with power q of the state's last number begin; column q of fill_powers is zero before.
+  std::int64_t power_begin(int q) const noexcept;
 
  private:
   void fill_monomials(const double* context, double* out) const;
