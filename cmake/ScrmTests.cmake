@@ -52,7 +52,7 @@ endfunction()
 function(scrm_unit_test folder file)
   get_filename_component(name ${file} NAME_WE)
   set(target ${folder}_${name})
-  add_executable(${target} ${file})
+  add_executable(${target} ${file} $<TARGET_OBJECTS:doctest_main>)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${target} PRIVATE scrm::${folder} doctest::doctest Eigen3::Eigen fmt::fmt TBB::tbb hwy::hwy
                         tomlplusplus::tomlplusplus CLI11::CLI11 nlohmann_json::nlohmann_json Threads::Threads

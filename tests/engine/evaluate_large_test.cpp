@@ -1,5 +1,4 @@
 // labels: slow
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include "scrm/engine/evaluate.hpp"

@@ -1,5 +1,4 @@
 // labels: slow threads
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>

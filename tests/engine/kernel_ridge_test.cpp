@@ -1,5 +1,4 @@
 // labels: slow threads
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "scrm/engine/kernel_ridge.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,4 @@
 // labels: fast
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "scrm/engine/kernel_state.hpp"
 
 #include <doctest/doctest.h>

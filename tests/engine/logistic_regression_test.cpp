@@ -1,5 +1,4 @@
 // labels: slow threads
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "scrm/engine/logistic_regression.hpp"
 
 #include <doctest/doctest.h>

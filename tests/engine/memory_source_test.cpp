@@ -1,5 +1,4 @@
 // labels: fast threads
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "scrm/engine/memory_source.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,4 @@
 // labels: slow
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "context_whitening.hpp"
 
 #include <doctest/doctest.h>

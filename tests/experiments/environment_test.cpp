@@ -1,5 +1,4 @@
 // labels: fast statistical
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "scrm/experiments/environment.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,4 @@
 // labels: fast statistical
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "scrm/experiments/simulate.hpp"
 
 #include <doctest/doctest.h>

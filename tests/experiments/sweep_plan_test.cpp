@@ -1,5 +1,4 @@
 // labels: fast
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "sweep_plan.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,4 @@
 // labels: fast cli
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "terminal.hpp"
 
 #include <doctest/doctest.h>

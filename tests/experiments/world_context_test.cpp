@@ -1,5 +1,4 @@
 // labels: fast statistical
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <unistd.h>

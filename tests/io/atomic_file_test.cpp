@@ -1,5 +1,4 @@
 // labels: fast io
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "scrm/io/atomic_file.hpp"
 
 #include <doctest/doctest.h>

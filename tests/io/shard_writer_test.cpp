@@ -1,5 +1,4 @@
 // labels: fast io
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "scrm/io/shard_writer.hpp"
 
 #include <doctest/doctest.h>

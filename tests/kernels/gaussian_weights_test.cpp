@@ -1,5 +1,4 @@
 // labels: fast isa
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "scrm/kernels/gaussian_weights.hpp"
 
 #include <doctest/doctest.h>

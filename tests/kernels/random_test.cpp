@@ -1,5 +1,4 @@
 // labels: fast statistical
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "scrm/kernels/random.hpp"
 
 #include <doctest/doctest.h>
