@@ -38,6 +38,26 @@ Rows rows(std::int64_t n, std::uint32_t stream) {
   return out;
 }
 
+/// Contexts of kBitFeatures numbers, kBits random bits, and a reward for each bit that depends on the context.
+constexpr std::int64_t kBitFeatures = 20, kBits = 8;
+Rows bit_rows(std::int64_t n, std::uint32_t stream) {
+  Rows out;
+  for (std::int64_t i = 0; i < n; ++i) {
+    RandomStream random(2, stream, static_cast<std::uint64_t>(i));
+    double y = random.normal();
+    for (std::int64_t j = 0; j < kBitFeatures; ++j) out.states.push_back(random.normal());
+    const std::size_t context = out.states.size() - kBitFeatures;
+    for (std::int64_t k = 0; k < kBits; ++k) {
+      out.states.push_back(random.uniform() < 0.5 ? 1.0 : 0.0);
+      y += out.states.back() * out.states[context + static_cast<std::size_t>(k)];
+    }
+    out.y.push_back(y);
+  }
+  return out;
+}
+
+using MakeRows = Rows (*)(std::int64_t n, std::uint32_t stream);
+
 KernelRidgeOptions options(KernelKind kind, RidgeSolver solver) {
   limit_openblas_to_one_thread();
   KernelRidgeOptions out;
@@ -51,24 +71,27 @@ KernelRidgeOptions options(KernelKind kind, RidgeSolver solver) {
 KernelRidge fit(const KernelRidgeOptions& how, const Rows& data) {
   KernelRidge ridge(how);
   const std::span<const double> states(data.states), y(data.y);
+  const auto width = static_cast<std::size_t>(how.kernel.width());
   for (std::size_t first = 0, batch = kFirstBatch; first < y.size(); batch *= 2) {
     const std::size_t n = std::min(batch, y.size() - first);
-    ridge.add(states.subspan(first * kWidth, n * kWidth), y.subspan(first, n));
+    ridge.add(states.subspan(first * width, n * width), y.subspan(first, n));
     first += n;
   }
   return ridge;
 }
 
 /// The ridge's residuals over λ are its coefficients: mean(q) = Σ_i (y_i − mean(s_i)) k(s_i, q)/λ.
-bool solves(const KernelRidge& ridge, const KernelRidgeOptions& how, const Rows& data, double tolerance) {
+bool solves(const KernelRidge& ridge, const KernelRidgeOptions& how, const Rows& data, MakeRows make,
+            double tolerance) {
   constexpr int kQueries = 5;
-  const Rows queries = rows(kQueries, 7);
+  const Rows queries = make(kQueries, 7);
   std::vector<double> fitted(data.y.size()), mean(kQueries), column(data.y.size());
   ridge.mean(data.states, fitted);
   ridge.mean(queries.states, mean);
   for (std::size_t q = 0; q < kQueries; ++q) {
     const auto n = static_cast<int>(data.y.size());
-    kernel_block(how.kernel, data.states.data(), n, queries.states.data() + q * kWidth, 1, column.data(), n);
+    const double* query = queries.states.data() + static_cast<std::int64_t>(q) * how.kernel.width();
+    kernel_block(how.kernel, data.states.data(), n, query, 1, column.data(), n);
     double sum = 0, scale = 0;
     for (std::size_t i = 0; i < column.size(); ++i) {
       const double term = (data.y[i] - fitted[i]) * column[i] / how.lambda;
@@ -80,12 +103,11 @@ bool solves(const KernelRidge& ridge, const KernelRidgeOptions& how, const Rows&
   return true;
 }
 
-void fit_batches(benchmark::State& state, KernelKind kind, RidgeSolver solver, double tolerance) {
-  const KernelRidgeOptions how = options(kind, solver);
-  const Rows data = rows(state.range(0), 0);
+void fit_batches(benchmark::State& state, const KernelRidgeOptions& how, double tolerance, MakeRows make = rows) {
+  const Rows data = make(state.range(0), 0);
   for (auto _ : state) benchmark::DoNotOptimize(fit(how, data).rows());
   const KernelRidge ridge = fit(how, data);
-  if (!solves(ridge, how, data, tolerance)) state.SkipWithError("the fit does not solve its equations");
+  if (!solves(ridge, how, data, make, tolerance)) state.SkipWithError("the fit does not solve its equations");
   state.counters["dimension"] = static_cast<double>(ridge.dimension());
   state.counters["MB"] = static_cast<double>(ridge.bytes()) * 1e-6;
   state.counters["trace_error"] = ridge.trace_error();
@@ -95,16 +117,30 @@ void fit_batches(benchmark::State& state, KernelKind kind, RidgeSolver solver, d
 }
 
 void primal_fit(benchmark::State& state) {
-  fit_batches(state, KernelKind::polynomial, RidgeSolver::primal, 1e-10);
+  fit_batches(state, options(KernelKind::polynomial, RidgeSolver::primal), 1e-10);
 }
 
 void dual_fit(benchmark::State& state) {
-  fit_batches(state, KernelKind::gaussian, RidgeSolver::dual, 1e-10);
+  fit_batches(state, options(KernelKind::gaussian, RidgeSolver::dual), 1e-10);
 }
 
 // What 500 points miss of the kernel shows in the equations, in proportion to the trace error.
 void nystroem_fit(benchmark::State& state) {
-  fit_batches(state, KernelKind::gaussian, RidgeSolver::nystroem, 1e-3);
+  fit_batches(state, options(KernelKind::gaussian, RidgeSolver::nystroem), 1e-3);
+}
+
+// Fewer points than the 66 squares and products of the contexts, so that there is something to approximate.
+void powers_fit(benchmark::State& state) {
+  KernelRidgeOptions how = options(KernelKind::polynomial, RidgeSolver::nystroem);
+  how.points = 60;
+  fit_batches(state, how, 1e-2);
+}
+
+void iterative_fit(benchmark::State& state) {
+  KernelRidgeOptions how = options(KernelKind::bits, RidgeSolver::iterative);
+  how.kernel.features = kBitFeatures;
+  how.kernel.actions = kBits;
+  fit_batches(state, how, 1e-9, bit_rows);
 }
 
 /// A grid of actions for every context, as a batch bandit asks.
@@ -197,6 +233,18 @@ BENCHMARK(primal_fit)
     ->UseRealTime()
     ->Complexity(benchmark::oN);
 BENCHMARK(nystroem_fit)
+    ->RangeMultiplier(8)
+    ->Range(400, 204'800)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime()
+    ->Complexity(benchmark::oN);
+BENCHMARK(powers_fit)
+    ->RangeMultiplier(8)
+    ->Range(400, 204'800)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime()
+    ->Complexity(benchmark::oN);
+BENCHMARK(iterative_fit)
     ->RangeMultiplier(8)
     ->Range(400, 204'800)
     ->Unit(benchmark::kMillisecond)
