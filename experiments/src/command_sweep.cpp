@@ -134,11 +134,13 @@ void run(SweepCommand& command) {
     print_summary(command, report, seconds, cpu_seconds);
   }
   if (failed == 0) return;
+  const std::string others =
+      failed < report.runs.size() ? fmt::format("The others are in {}, and ", command.options.out) : "";
   throw Error(ErrorKind::run,
-              fmt::format("{} of {} runs failed, the first of them {} / {} with seed {}: {}. The others are in {}, and "
-                          "`{}` tries the failed ones again",
+              fmt::format("{} of {} runs failed, the first of them {} / {} with seed {}: {}. {}`{}` tries the failed "
+                          "ones again",
                           failed, report.runs.size(), first_failure->environment, first_failure->method,
-                          first_failure->seed, first_failure->message, command.options.out, resume_command(command)));
+                          first_failure->seed, first_failure->message, others, resume_command(command)));
 }
 
 }  // namespace
