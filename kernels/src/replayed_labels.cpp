@@ -16,21 +16,23 @@ HWY_INLINE V64 load_bits(F64 d, const std::uint8_t* bits) {
   return hn::PromoteTo(d, hn::PromoteTo(d32, hn::LoadU(d8, bits)));
 }
 
-// log σ(s) − log σ(−s) is s itself: one exponential and one logarithm a label.
-void add_plain_part_impl(int contexts, const double* gain, double* base, double* fall) {
+// The probability that no bit is set is a product over labels: its factors are multiplied up, and one logarithm is
+// taken of many. log σ(s) − log σ(−s) is s itself, so that there is no other.
+void add_plain_part_impl(int contexts, const double* gain, double* base, double* product, double* fall) {
   const F64 d;
   const V64 one = hn::Set(d, 1.0), zero = hn::Zero(d);
   for (int c = 0; c < contexts; c += static_cast<int>(hn::Lanes(d))) {
     const V64 s = hn::Load(d, gain + c);
     const V64 small = hn::Exp(d, hn::Neg(hn::Abs(s)));
-    const V64 sigma = hn::Div(hn::IfThenElse(hn::Lt(s, zero), small, one), hn::Add(one, small));
-    const V64 log_without = hn::Add(hn::Max(s, zero), hn::Log1p(d, small));
-    hn::Store(hn::Sub(hn::Load(d, base + c), log_without), d, base + c);
-    hn::Store(hn::Neg(sigma), d, fall + c);
+    const V64 likely = hn::Div(one, hn::Add(one, small));
+    // σ(−s) = likely e^{−max(s, 0)}.
+    hn::Store(hn::Sub(hn::Load(d, base + c), hn::Max(s, zero)), d, base + c);
+    hn::Store(hn::Mul(hn::Load(d, product + c), likely), d, product + c);
+    hn::Store(hn::Neg(hn::IfThenElse(hn::Lt(s, zero), hn::Mul(small, likely), likely)), d, fall + c);
   }
 }
 
-void add_mixed_part_impl(int contexts, double epsilon, double* gain, double* base, double* fall, double* rise) {
+void add_mixed_part_impl(int contexts, double epsilon, double* gain, double* product, double* fall, double* rise) {
   const F64 d;
   const V64 one = hn::Set(d, 1.0), keep = hn::Set(d, 1.0 - epsilon), half = hn::Set(d, 0.5 * epsilon);
   for (int c = 0; c < contexts; c += static_cast<int>(hn::Lanes(d))) {
@@ -40,13 +42,21 @@ void add_mixed_part_impl(int contexts, double epsilon, double* gain, double* bas
     const auto negative = hn::Lt(s, hn::Zero(d));
     const V64 with = hn::MulAdd(keep, hn::IfThenElse(negative, unlikely, likely), half);
     const V64 without = hn::MulAdd(keep, hn::IfThenElse(negative, likely, unlikely), half);
-    const V64 log_without = hn::Log(d, without);
     const V64 slope = hn::Mul(keep, hn::Mul(likely, unlikely));
     const V64 down = hn::Div(slope, without);
-    hn::Store(hn::Add(hn::Load(d, base + c), log_without), d, base + c);
-    hn::Store(hn::Sub(hn::Log(d, with), log_without), d, gain + c);
+    hn::Store(hn::Mul(hn::Load(d, product + c), without), d, product + c);
+    hn::Store(hn::Log(d, hn::Div(with, without)), d, gain + c);
     hn::Store(hn::Neg(down), d, fall + c);
     hn::Store(hn::Add(hn::Div(slope, with), down), d, rise + c);
+  }
+}
+
+// base += log product, product = 1.
+void take_logarithm_impl(int contexts, double* base, double* product) {
+  const F64 d;
+  for (int c = 0; c < contexts; c += static_cast<int>(hn::Lanes(d))) {
+    hn::Store(hn::Add(hn::Load(d, base + c), hn::Log(d, hn::Load(d, product + c))), d, base + c);
+    hn::Store(hn::Set(d, 1.0), d, product + c);
   }
 }
 
@@ -77,11 +87,16 @@ HWY_AFTER_NAMESPACE();
 namespace scrm {
 HWY_EXPORT(add_plain_part_impl);
 HWY_EXPORT(add_mixed_part_impl);
+HWY_EXPORT(take_logarithm_impl);
 HWY_EXPORT(add_chosen_impl);
 HWY_EXPORT(choose_impl);
 
 namespace {
 
+// Factors before a logarithm is taken: each is at least ε/2, or 1/2 without mixing, and their product must stay a
+// number.
+constexpr int kFactors = 16;
+constexpr double kLeastFactor = 1e-18;
 constexpr int kWhole = 16;  // rows that are whole vectors of every instruction set
 
 int whole(int rows) noexcept {
@@ -121,14 +136,20 @@ void add_replays(const double* rows, int contexts, int replays, double* context)
 void label_parts(int contexts, int labels, double epsilon, const LabelParts& parts) noexcept {
   ensure_isa();
   const int padded = whole(contexts);
+  alignas(kColumnAlignment) double product[kBlockRows];
   std::fill_n(parts.base, padded, 0.0);
+  std::fill_n(product, padded, 1.0);
+  const int factors = epsilon > 0 && epsilon < kLeastFactor ? 1 : kFactors;
   for (int k = 0; k < labels; ++k) {
     const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows;
     if (epsilon > 0) {
       HWY_DYNAMIC_DISPATCH(add_mixed_part_impl)
-      (padded, epsilon, parts.gain + at, parts.base, parts.fall + at, parts.rise + at);
+      (padded, epsilon, parts.gain + at, product, parts.fall + at, parts.rise + at);
     } else {
-      HWY_DYNAMIC_DISPATCH(add_plain_part_impl)(padded, parts.gain + at, parts.base, parts.fall + at);
+      HWY_DYNAMIC_DISPATCH(add_plain_part_impl)(padded, parts.gain + at, parts.base, product, parts.fall + at);
+    }
+    if ((k + 1) % factors == 0 || k + 1 == labels) {
+      HWY_DYNAMIC_DISPATCH(take_logarithm_impl)(padded, parts.base, product);
     }
   }
 }

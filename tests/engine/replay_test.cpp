@@ -135,6 +135,24 @@ TEST_CASE("replay: no feature, one, many and one or 64 labels") {
   }
 }
 
+TEST_CASE("replay: twenty labels that are as good as certain and hardly mixed") {
+  const Schema schema = bits_schema(2, 20, false);
+  const LoggedRows rows = replayed_rows(schema, 400, 4, 15);
+  MemorySource apart = make_source(rows), shared = shared_source(rows, 4);
+  for (const double epsilon : {1e-3, 1e-15, 1e-30}) {
+    Policy policy = random_policy(PolicyKind::multilabel, schema, 21, FeatureMap::linear, epsilon, Mixing::label);
+    for (double& theta : policy.theta) theta *= 40;
+    ObjectiveProblem problem = problem_for(policy, LearningEstimator::snips, 0.5);
+    const ObjectiveValue expected = evaluate_objectives(apart, {problem}, {}).front();
+    const ObjectiveValue actual = evaluate_objectives(shared, {problem}, {}).front();
+    CAPTURE(epsilon);
+    REQUIRE(expected.variance > 0);
+    // Logarithms of a hundred and more are exponents here: their rounding counts as often.
+    CHECK(relative_error(actual.objective, expected.objective) <= 1e-10);
+    CHECK(relative_error(actual.variance, expected.variance) <= 1e-10);
+  }
+}
+
 TEST_CASE("replay: one context alone in its block, and no rows at all") {
   const Schema schema = bits_schema(3, 2, false);
   const Policy policy = random_policy(PolicyKind::multilabel, schema, 17);
