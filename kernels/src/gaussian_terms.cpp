@@ -162,10 +162,11 @@ HWY_INLINE LearningTerms sweep(const Block& block, const T* context, const std::
   const V64 zero = hn::Zero(d);
   SweepSums sums{zero, zero, zero, zero, zero, zero, zero, zero};
   Centres centres;
-  for (int first = 0; first < kBlockRows; first += kTileRows) {
+  const int tiled = (block.rows + kTileRows - 1) / kTileRows * kTileRows;
+  for (int first = 0; first < tiled; first += kTileRows) {
     const int then = first + kTileRows;
     NextRows<T> next{context + then, block.action + then, propensity + then, block.loss + then, block.features};
-    if (then == kBlockRows) next.features = 0;
+    if (then == tiled) next.features = 0;
     tile.action = block.action + first;
     tile.propensity = propensity + first;
     tile_means<1>(context + first, block.features, &policy, mean);
