@@ -69,6 +69,10 @@ std::unique_ptr<Setting> open_named(const NamedData& data, const std::filesystem
 
 }  // namespace
 
+bool is_path(const std::string& environment) noexcept {
+  return environment.find_first_of("/.") != std::string::npos;
+}
+
 std::unique_ptr<Setting> make_setting(const std::string& name, const std::string& data_dir) {
   std::vector<std::string> names;
   for (const EnvironmentEntry& entry : environments()) {
@@ -79,8 +83,7 @@ std::unique_ptr<Setting> make_setting(const std::string& name, const std::string
     if (name == data.name) return open_named(data, data_dir);
     names.emplace_back(data.name);
   }
-  const bool is_path = name.find('/') != std::string::npos || name.find('.') != std::string::npos;
-  if (is_path) return open_labelled({name}, {});
+  if (is_path(name)) return open_labelled({name}, {});
   const auto closest = closest_word(name, names);
   throw Error(ErrorKind::usage,
               fmt::format("there is no environment \"{}\"; {}", name,

@@ -374,9 +374,7 @@ SweepFile::SweepFile(const std::string& path) : path_(path), text_(read_text(pat
   const toml::node* folder = root.get("data_dir");
   const char* variable = std::getenv("SCRM_DATA_DIR");
   if (folder) {
-    const std::string name = reader_->text(*folder, "data_dir");
-    const std::filesystem::path beside = std::filesystem::path(path_).parent_path() / name;
-    data_dir_ = std::filesystem::exists(beside) ? beside.string() : name;
+    data_dir_ = resolved(reader_->text(*folder, "data_dir"));
   } else {
     data_dir_ = variable != nullptr && *variable != '\0' ? variable : kDefaultDataDir;
   }
@@ -413,6 +411,12 @@ RunOptions SweepFile::options(const RunOptions& defaults, const std::string& env
                 {.file = path_});
   }
   return options;
+}
+
+std::string SweepFile::resolved(const std::string& path) const {
+  std::error_code ignored;
+  const std::filesystem::path beside = std::filesystem::path(path_).parent_path() / path;
+  return std::filesystem::exists(beside, ignored) ? beside.string() : path;
 }
 
 }  // namespace scrm

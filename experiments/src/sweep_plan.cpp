@@ -75,7 +75,8 @@ SweepPlan::SweepPlan(const SweepFile& file) {
   for (const std::string& environment : file.environments()) {
     std::string failure;
     try {
-      settings_[environment] = make_setting(environment, file.data_dir());
+      const std::string name = is_path(environment) ? file.resolved(environment) : environment;
+      settings_[environment] = make_setting(name, file.data_dir());
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::usage) throw;
       failure = error.what();

@@ -33,6 +33,8 @@ class SweepFile {
   /// The folder of labelled data: data_dir (relative to the sweep file's folder where it exists there), then the
   /// variable SCRM_DATA_DIR, then ../shared/data.
   const std::string& data_dir() const noexcept { return data_dir_; }
+  /// A path that the file names: relative to the file's own folder where it exists there, else as it is.
+  std::string resolved(const std::string& path) const;
 
   /// An environment's own options as changed by the file: by its top, by [environment.NAME], by [method.NAME]. A λ of
   /// the top does not change an environment whose λ is part of its definition.

@@ -90,5 +90,7 @@ class Setting {
 /// The setting of that name: a synthetic environment, scene, yeast, tmc2007, or the path of a labelled data set. Looks
 /// for the files of named data sets in `data_dir`; an Error names what is missing and where it may be had.
 std::unique_ptr<Setting> make_setting(const std::string& name, const std::string& data_dir);
+/// Whether an environment's name is the path of a labelled data set: it has a slash or a dot.
+bool is_path(const std::string& environment) noexcept;
 
 }  // namespace scrm
