@@ -177,6 +177,11 @@ class LabelledData(SweepTest):
         self.assertIn("no rows to learn from", columns["message"][1])
         self.assertIn("2 rows are too few", self.columns(2, 1, 1, check=1)[2])
 
+    def test_a_path_is_found_beside_the_sweep_file(self):
+        write_labelled(self.dir / "mine.h5", 40, 2, 2)
+        path, _ = self.sweep(self.write(environments=["mine.h5"], methods=["majority"], rollouts=2))
+        self.assertEqual(set(archive(path)["environment"]), {"mine.h5"})
+
 
 class SameBits(SweepTest):
     def check(self, sweep_file):
