@@ -118,14 +118,9 @@ Moments masked_losses(Source& source, const RowMask* rows, const LearnOptions& o
     if (rows != nullptr) rows->expand(block.first_row, kBlockRows, keep.data());
     const auto counts = [&](int i) { return rows == nullptr || keep[static_cast<std::size_t>(i)] != 0; };
     out = Moments{};
-    double sum = 0;
-    for (int i = 0; i < block.rows; ++i) {
-      if (!counts(i)) continue;
-      ++out.count;
-      sum += block.loss[i];
-    }
-    if (out.count == 0) return;
-    out.mean = sum / out.count;
+    for (int i = 0; i < block.rows; ++i) out.count += counts(i) ? 1 : 0;
+    // Divided before they are added up: losses may be as large as doubles are.
+    for (int i = 0; i < block.rows; ++i) out.mean += counts(i) ? block.loss[i] / out.count : 0;
     for (int i = 0; i < block.rows; ++i) {
       if (!counts(i)) continue;
       const double centred = block.loss[i] - out.mean;
