@@ -64,7 +64,7 @@ class Sitting {
         options_(options),
         plan_(file),
         journal_path_(options.out + ".journal"),
-        worlds_(static_cast<std::size_t>(std::max(1, options.threads)) + 1) {}
+        worlds_(worlds_to_keep()) {}
 
   SweepReport run() {
     for (const std::string& remark : plan_.remarks()) warn(remark);
@@ -90,6 +90,18 @@ class Sitting {
  private:
   void warn(const std::string& text) const {
     if (options_.on_warning) options_.on_warning(text);
+  }
+
+  /// Worlds that are kept for runs to come take this share of the memory; runs have the rest.
+  static constexpr std::size_t kWorldShare = 8;
+
+  std::size_t worlds_to_keep() const {
+    std::size_t largest = 1;
+    for (const SweepPart& part : plan_.parts()) {
+      if (part.setting != nullptr) largest = std::max(largest, part.setting->world_bytes(part.options));
+    }
+    const std::size_t in_use = static_cast<std::size_t>(std::max(1, options_.threads)) + 1;
+    return std::max(in_use, options_.memory / kWorldShare / largest);
   }
 
   /// What could only fail after hours of work.
@@ -257,7 +269,7 @@ class Sitting {
     }
     SchedulerOptions scheduler;
     scheduler.threads = options_.threads;
-    scheduler.memory = options_.memory;
+    scheduler.memory = options_.memory - options_.memory / kWorldShare;
     scheduler.stop = options_.stop;
     scheduler.shuffle_seed = options_.shuffle_seed;
     std::map<std::string, const Group*> by_name;
