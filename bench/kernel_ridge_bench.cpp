@@ -226,30 +226,15 @@ void best_of_four_million(benchmark::State& state) {
       benchmark::Counter(static_cast<double>(kContexts), benchmark::Counter::kIsIterationInvariantRate);
 }
 
-BENCHMARK(primal_fit)
-    ->RangeMultiplier(2)
-    ->Range(100, 204'800)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime()
-    ->Complexity(benchmark::oN);
-BENCHMARK(nystroem_fit)
-    ->RangeMultiplier(8)
-    ->Range(400, 204'800)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime()
-    ->Complexity(benchmark::oN);
-BENCHMARK(powers_fit)
-    ->RangeMultiplier(8)
-    ->Range(400, 204'800)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime()
-    ->Complexity(benchmark::oN);
-BENCHMARK(iterative_fit)
-    ->RangeMultiplier(8)
-    ->Range(400, 204'800)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime()
-    ->Complexity(benchmark::oN);
+void to_the_sizes_of_the_paper(benchmark::internal::Benchmark* benchmark) {
+  benchmark->RangeMultiplier(8)->Range(100, 204'800)->Unit(benchmark::kMillisecond)->UseRealTime();
+  benchmark->Complexity(benchmark::oN);
+}
+
+BENCHMARK(primal_fit)->Apply(to_the_sizes_of_the_paper);
+BENCHMARK(nystroem_fit)->Apply(to_the_sizes_of_the_paper);
+BENCHMARK(powers_fit)->Apply(to_the_sizes_of_the_paper);
+BENCHMARK(iterative_fit)->Apply(to_the_sizes_of_the_paper);
 BENCHMARK(dual_fit)
     ->RangeMultiplier(2)
     ->Range(100, 3200)

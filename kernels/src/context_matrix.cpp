@@ -45,6 +45,14 @@ constexpr int outputs_at_once(int left) {
   return left <= 6 ? left : left <= 8 ? 4 : left <= 10 ? 5 : 6;
 }
 
+// add_panel of `group` outputs, kMost at most.
+template <int kMost, class T>
+HWY_INLINE void add_group(int group, const T* x, const ContextMatrix& m, std::int64_t features, const double* theta,
+                          double* out) {
+  if (group == kMost) return add_panel<kMost>(x, m.stride, features, m.rows, theta, 1 + m.features, out);
+  if constexpr (kMost > 1) add_group<kMost - 1>(group, x, m, features, theta, out);
+}
+
 template <class T>
 HWY_INLINE void add_scores(const ContextMatrix& m, const T* data, const double* theta, int outputs, double* out) {
   const std::int64_t width = 1 + m.features;
@@ -55,25 +63,7 @@ HWY_INLINE void add_scores(const ContextMatrix& m, const T* data, const double* 
       const int group = outputs_at_once(outputs - k);
       const double* t = theta + k * width + 1 + first;
       double* to = out + static_cast<std::int64_t>(k) * kBlockRows;
-      switch (group) {
-        case 1:
-          add_panel<1>(x, m.stride, count, m.rows, t, width, to);
-          break;
-        case 2:
-          add_panel<2>(x, m.stride, count, m.rows, t, width, to);
-          break;
-        case 3:
-          add_panel<3>(x, m.stride, count, m.rows, t, width, to);
-          break;
-        case 4:
-          add_panel<4>(x, m.stride, count, m.rows, t, width, to);
-          break;
-        case 5:
-          add_panel<5>(x, m.stride, count, m.rows, t, width, to);
-          break;
-        default:
-          add_panel<6>(x, m.stride, count, m.rows, t, width, to);
-      }
+      add_group<6>(group, x, m, count, t, to);
       k += group;
     }
   }

@@ -9,6 +9,7 @@
 #include "scrm/engine/kernel_ridge.hpp"
 #include "scrm/engine/libraries.hpp"
 #include "scrm/io/error.hpp"
+#include "support/kernel_fits.hpp"
 #include "support/kernel_reference.hpp"
 
 using namespace scrm;
@@ -22,19 +23,7 @@ StateKernel bits(std::int64_t features, std::int64_t actions) {
 
 KernelRidge fitted(const StateKernel& kernel, double lambda, RidgeSolver solver, const RidgeRows& rows,
                    const std::vector<std::size_t>& batches) {
-  limit_openblas_to_one_thread();
-  KernelRidgeOptions options;
-  options.kernel = kernel;
-  options.lambda = lambda;
-  options.solver = solver;
-  KernelRidge ridge(options);
-  const auto width = static_cast<std::size_t>(kernel.width());
-  std::size_t first = 0;
-  for (const std::size_t n : batches) {
-    ridge.add(std::span(rows.states).subspan(first * width, n * width), std::span(rows.y).subspan(first, n));
-    first += n;
-  }
-  return ridge;
+  return testing::fitted(ridge_with(kernel, lambda, solver), rows, batches);
 }
 
 /// Every context `times` times, each with the bits of a row of its own.

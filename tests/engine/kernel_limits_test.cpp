@@ -7,6 +7,7 @@
 #include "scrm/engine/kernel_ridge.hpp"
 #include "scrm/engine/libraries.hpp"
 #include "scrm/io/error.hpp"
+#include "support/kernel_fits.hpp"
 #include "support/kernel_reference.hpp"
 
 using namespace scrm;
@@ -15,13 +16,7 @@ using namespace scrm::testing;
 namespace {
 
 KernelRidgeOptions nystroem(const StateKernel& kernel, double lambda, std::int64_t points) {
-  limit_openblas_to_one_thread();
-  KernelRidgeOptions options;
-  options.kernel = kernel;
-  options.lambda = lambda;
-  options.solver = RidgeSolver::nystroem;
-  options.points = points;
-  return options;
+  return ridge_with(kernel, lambda, RidgeSolver::nystroem, points);
 }
 
 KernelRidge fitted(const KernelRidgeOptions& options, const RidgeRows& rows, std::size_t first_batch) {

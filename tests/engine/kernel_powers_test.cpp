@@ -9,6 +9,7 @@
 #include "scrm/engine/kernel_ridge.hpp"
 #include "scrm/engine/kernel_scan.hpp"
 #include "scrm/engine/libraries.hpp"
+#include "support/kernel_fits.hpp"
 #include "support/kernel_reference.hpp"
 
 using namespace scrm;
@@ -22,20 +23,7 @@ StateKernel polynomial(std::int64_t features, int degree) {
 
 KernelRidge fitted(const StateKernel& kernel, double lambda, std::int64_t points, const RidgeRows& rows,
                    const std::vector<std::size_t>& batches) {
-  limit_openblas_to_one_thread();
-  KernelRidgeOptions options;
-  options.kernel = kernel;
-  options.lambda = lambda;
-  options.solver = RidgeSolver::nystroem;
-  options.points = points;
-  KernelRidge ridge(options);
-  const auto width = static_cast<std::size_t>(kernel.width());
-  std::size_t first = 0;
-  for (const std::size_t n : batches) {
-    ridge.add(std::span(rows.states).subspan(first * width, n * width), std::span(rows.y).subspan(first, n));
-    first += n;
-  }
-  return ridge;
+  return testing::fitted(ridge_with(kernel, lambda, RidgeSolver::nystroem, points), rows, batches);
 }
 
 /// Widths by the polynomials of the action.
