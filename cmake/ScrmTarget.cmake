@@ -1,12 +1,12 @@
 # scrm_library(NAME [LINKS...] [PRIVATE_LINKS...] [HEADERS...]): one folder, one target scrm::NAME.
-# Its public headers are NAME/include, its sources NAME/src/*.cpp: a new file needs no line here. HEADERS are header-only
-# libraries: those who use the installed scrm need not have them.
+# Its public headers are NAME/include, its sources every .cpp below NAME/src, room by room: a new file needs no line here.
+# HEADERS are header-only libraries: those who use the installed scrm need not have them.
 include(ScrmWarnings)
 include(ScrmSanitizers)
 
 function(scrm_library name)
   cmake_parse_arguments(ARG "" "" "LINKS;PRIVATE_LINKS;HEADERS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/*.cpp)
   add_library(scrm_${name} STATIC ${sources})
   add_library(scrm::${name} ALIAS scrm_${name})
   set_target_properties(scrm_${name} PROPERTIES EXPORT_NAME ${name})

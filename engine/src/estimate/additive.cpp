@@ -1,0 +1,37 @@
+#include <cmath>
+
+#include "estimate/estimator.hpp"
+
+namespace scrm {
+namespace {
+
+std::string obstacle(const Schema& schema, const TargetPolicy& policy) {
+  if (schema.action_kind != ActionKind::multilabel) return "it is for multilabel actions";
+  if (!schema.label_propensity) return "the data has no dataset label_propensity";
+  if (!policy.has_label_probability()) return "the policy gives no probabilities of single labels";
+  return {};
+}
+
+// Terms t = y + (y − ȳ) S: their moments follow from those around any other centre.
+PointEstimate additive(const PolicyTotals& totals) {
+  AdditiveSums sums = totals.additive;
+  sums.recentre(totals.loss.true_mean());
+  const PairMoments& pair = sums.pair;
+  PointEstimate out;
+  out.value = pair.mean_a;
+  out.standard_error = std::sqrt(pair.aa / (pair.count - 1) / pair.count);
+  out.range = pair.highest_a - pair.lowest_a;
+  out.parameter = totals.alpha;
+  return out;
+}
+
+double replicate(const ReplicateTotals& totals) {
+  return (totals.additive_u - totals.loss / totals.rows * totals.additive_s) / totals.rows;
+}
+
+}  // namespace
+
+/// Label by label: ȳ + mean((y − ȳ) Σ_k (w_k − 1)).
+const Estimator kAdditiveEstimator = {"additive", obstacle, additive, replicate};
+
+}  // namespace scrm

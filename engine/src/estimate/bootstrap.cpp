@@ -1,0 +1,129 @@
+#include "estimate/bootstrap.hpp"
+
+#include <cblas.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+
+#include "scrm/kernels/poisson.hpp"
+
+namespace scrm {
+namespace {
+
+constexpr std::size_t kSharedSums = 2;  // rows, loss
+constexpr std::size_t kPolicySums = 4;  // w, w y, min(w, M) y, w_ix y
+constexpr std::size_t kAdditiveSums = 2;
+
+// Replicates of a task and groups of a matrix product: fixed, so that results do not depend on threads. The counts of
+// one product (64 × 512 doubles) fill half of a small L2.
+constexpr int kTaskReplicates = 64;
+constexpr int kTileGroups = 512;
+
+std::int64_t rows_a_group(std::int64_t rows) {
+  std::int64_t size = 1;
+  while (size < kBlockRows && (rows + size - 1) / size > Bootstrap::kMostGroups) size *= 2;
+  return size;
+}
+
+std::size_t sums_a_policy(bool additive) {
+  return kPolicySums + (additive ? kAdditiveSums : 0);
+}
+
+}  // namespace
+
+Bootstrap::Bootstrap(std::int64_t rows, std::size_t policies, bool additive)
+    : group_rows_(rows_a_group(rows)),
+      groups_((rows + group_rows_ - 1) / group_rows_),
+      policies_(policies),
+      additive_(additive),
+      width_(kSharedSums + policies * sums_a_policy(additive)),
+      sums_(static_cast<std::size_t>(groups_) * width_) {}
+
+std::size_t Bootstrap::bytes(std::int64_t rows, std::size_t policies, bool additive) {
+  const std::int64_t size = rows_a_group(rows);
+  const std::size_t width = kSharedSums + policies * sums_a_policy(additive);
+  return static_cast<std::size_t>((rows + size - 1) / size) * width * sizeof(double);
+}
+
+double* Bootstrap::group(std::int64_t row) {
+  return sums_.data() + static_cast<std::size_t>(row / group_rows_) * width_;
+}
+
+void Bootstrap::add_block_losses(const Block& block) {
+  for (int i = 0; i < block.rows; ++i) {
+    double* sums = group(block.first_row + i);
+    sums[0] += 1;
+    sums[1] += block.loss[i];
+  }
+}
+
+void Bootstrap::add_block(const Block& block, std::size_t policy, const double* weights, const WeightRules& rules,
+                          const double* excess) {
+  const std::size_t offset = kSharedSums + policy * sums_a_policy(additive_);
+  for (int i = 0; i < block.rows; ++i) {
+    double* sums = group(block.first_row + i) + offset;
+    const double w = weights[i];
+    const double y = block.loss[i];
+    sums[0] += w;
+    sums[1] += w * y;
+    sums[2] += (rules.clip > 0 ? std::min(w, rules.clip) : w) * y;
+    sums[3] += w * y / (1 + rules.alpha * w);
+    if (excess != nullptr) {
+      sums[4] += y + y * excess[i];
+      sums[5] += excess[i];
+    }
+  }
+}
+
+void Bootstrap::clip_top_rows(std::size_t policy, const TopRows& top, double clip) {
+  const std::size_t offset = kSharedSums + policy * sums_a_policy(additive_);
+  for (int t = 0; t < top.count; ++t) {
+    const TopRows::Entry& entry = top.entries[static_cast<std::size_t>(t)];
+    double& sum = group(entry.row)[offset + 2];
+    // A row that is its own group is clipped exactly: a huge weight would leave nothing of M behind if subtracted.
+    const double kept = std::min(entry.weight, clip) * entry.loss;
+    sum = group_rows_ == 1 ? kept : sum - (entry.weight - std::min(entry.weight, clip)) * entry.loss;
+  }
+}
+
+std::vector<std::vector<ReplicateTotals>> Bootstrap::replicate(std::uint64_t seed, int count, int threads) const {
+  std::vector<double> totals(static_cast<std::size_t>(count) * width_);
+  const int tasks = (count + kTaskReplicates - 1) / kTaskReplicates;
+  const int width = static_cast<int>(width_);
+  const auto run_task = [&](int task) {
+    const int first = task * kTaskReplicates;
+    const int replicates = std::min(kTaskReplicates, count - first);
+    std::vector<double> counts(static_cast<std::size_t>(replicates) * kTileGroups);
+    for (std::int64_t g = 0; g < groups_; g += kTileGroups) {
+      const int tile = static_cast<int>(std::min<std::int64_t>(kTileGroups, groups_ - g));
+      for (int r = 0; r < replicates; ++r) {
+        poisson_counts(seed, static_cast<std::uint32_t>(first + r), static_cast<std::uint64_t>(g), tile,
+                       counts.data() + static_cast<std::size_t>(r) * kTileGroups);
+      }
+      // Totals of all policies at once: [replicates, groups] counts times [groups, sums].
+      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, replicates, width, tile, 1.0, counts.data(), kTileGroups,
+                  sums_.data() + static_cast<std::size_t>(g) * width_, width, 1.0,
+                  totals.data() + static_cast<std::size_t>(first) * width_, width);
+    }
+  };
+  // Never more than the cores: TBB would complain on stderr, and the results are the same.
+  const int cores = tbb::info::default_concurrency();
+  tbb::task_arena arena(threads > 0 ? std::min(threads, cores) : cores);
+  arena.execute([&] { tbb::parallel_for(0, tasks, run_task); });
+
+  std::vector<std::vector<ReplicateTotals>> out(policies_,
+                                                std::vector<ReplicateTotals>(static_cast<std::size_t>(count)));
+  for (std::size_t p = 0; p < policies_; ++p) {
+    for (std::size_t r = 0; r < static_cast<std::size_t>(count); ++r) {
+      const double* shared = totals.data() + r * width_;
+      const double* own = shared + kSharedSums + p * sums_a_policy(additive_);
+      out[p][r] = {
+          shared[0], shared[1], own[0], own[1], own[2], own[3], additive_ ? own[4] : 0, additive_ ? own[5] : 0};
+    }
+  }
+  return out;
+}
+
+}  // namespace scrm

@@ -1,0 +1,81 @@
+#include "learn/context_whitening.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "scrm/kernels/context_matrix.hpp"
+#include "scrm/kernels/scores.hpp"
+
+namespace scrm {
+namespace {
+
+// Moments cost features² a row, once; an evaluation costs features a row, dozens of times.
+constexpr std::int64_t kMostFeatures = 64;
+// Added to the diagonal, relative to it, so that features that are constant or copies of each other do no harm.
+constexpr double kRidge = 1e-10;
+
+/// Σ (1, x)(1, x)^T over a block.
+void add_up(const Block& block, Eigen::MatrixXd& out) {
+  const Eigen::Index width = block.features + 1;
+  // The contexts as columns of coefficients, zero past the valid rows.
+  using Columns = std::unique_ptr<double[], decltype(&std::free)>;
+  const std::size_t bytes = static_cast<std::size_t>(width) * kBlockRows * sizeof(double);
+  const Columns columns(static_cast<double*>(std::aligned_alloc(kColumnAlignment, bytes)), &std::free);
+  if (!columns) throw std::bad_alloc();
+  std::fill_n(columns.get(), kBlockRows, 1.0);
+  mapped_context(block, 0, block.features, columns.get() + kBlockRows);
+  for (Eigen::Index j = 0; j < width; ++j) {
+    std::fill(columns.get() + j * kBlockRows + block.rows, columns.get() + (j + 1) * kBlockRows, 0.0);
+  }
+  context_products(context_matrix(block), columns.get(), static_cast<int>(width), out.data() + 1, width);
+  out.row(0) = out.col(0).transpose();
+  out(0, 0) = block.rows;
+}
+
+}  // namespace
+
+std::optional<ContextWhitening> ContextWhitening::make(Source& source, const Policy& policy, double l2,
+                                                       const PassOptions& pass) {
+  const Schema& schema = source.schema();
+  const bool linear = (policy.kind == PolicyKind::gaussian || policy.kind == PolicyKind::lognormal) &&
+                      policy.features == FeatureMap::linear;
+  if (!linear || schema.sparse || schema.features == 0 || schema.features > kMostFeatures) return std::nullopt;
+  const Eigen::Index width = schema.features + 1;
+  auto [moments, audit] = run_pass(
+      source, Eigen::MatrixXd(Eigen::MatrixXd::Zero(width, width)), add_up,
+      [](Eigen::MatrixXd& a, const Eigen::MatrixXd& b) { a += b; }, pass);
+  const double rows = moments(0, 0);
+  if (rows == 0) return std::nullopt;
+  moments /= rows;
+  moments.diagonal() *= 1 + kRidge;
+  moments.diagonal().array() += kRidge;
+  // The objective's own ridge bends it where contexts do not: a metric without it would stretch those directions until
+  // the ridge is a cliff.
+  moments.diagonal().tail(schema.features).array() += l2;
+  const Eigen::LLT<Eigen::MatrixXd> factor(moments);
+  if (factor.info() != Eigen::Success) return std::nullopt;
+  return ContextWhitening(factor.matrixL());
+}
+
+std::vector<double> ContextWhitening::to_theta(const std::vector<double>& psi) const {
+  Eigen::VectorXd x = Eigen::Map<const Eigen::VectorXd>(psi.data(), std::ssize(psi));
+  factor_.transpose().triangularView<Eigen::Upper>().solveInPlace(x);
+  return {x.begin(), x.end()};
+}
+
+std::vector<double> ContextWhitening::to_psi(const std::vector<double>& theta) const {
+  const Eigen::VectorXd x = factor_.transpose() * Eigen::Map<const Eigen::VectorXd>(theta.data(), std::ssize(theta));
+  return {x.begin(), x.end()};
+}
+
+std::vector<double> ContextWhitening::gradient(const std::vector<double>& by_theta) const {
+  Eigen::VectorXd x = Eigen::Map<const Eigen::VectorXd>(by_theta.data(), std::ssize(by_theta));
+  factor_.triangularView<Eigen::Lower>().solveInPlace(x);
+  return {x.begin(), x.end()};
+}
+
+}  // namespace scrm

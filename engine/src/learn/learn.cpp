@@ -1,0 +1,347 @@
+#include "scrm/engine/learn.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <exception>
+#include <thread>
+
+#include "learn/context_whitening.hpp"
+#include "learn/shared_passes.hpp"
+#include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/masked_source.hpp"
+#include "scrm/engine/memory_source.hpp"
+#include "scrm/io/error.hpp"
+#include "scrm/kernels/random.hpp"
+
+namespace scrm {
+namespace {
+
+constexpr int kSplits = 3;
+constexpr double kTrainShare = 0.75;
+constexpr double kTheoryDelta = 0.05;
+// Restarts move every coordinate of the start by a standard normal draw from this stream.
+constexpr std::uint32_t kRestartStream = 0x57A27;
+
+/// One search: where it starts, what it minimises, and what came of it.
+struct Search {
+  ObjectiveProblem start;
+  bool report = false;  // to on_progress
+  LearnedPolicy result;
+};
+
+double norm_of(const std::vector<double>& gradient) {
+  double norm = 0;
+  for (const double g : gradient) norm += g * g;
+  return std::sqrt(norm);
+}
+
+void run_search(Search& search, SharedPasses& passes, const LearnOptions& options, const ContextWhitening* white) {
+  ObjectiveProblem problem = search.start;
+  LearnedPolicy& out = search.result;
+  bool first = true;
+  int evaluations = 0;
+  const DifferentiableFunction function = [&](const std::vector<double>& point, std::vector<double>& gradient) {
+    problem.policy.theta = white != nullptr ? white->to_theta(point) : point;
+    ObjectiveValue value = passes.evaluate(problem);
+    gradient = white != nullptr ? white->gradient(value.gradient) : value.gradient;
+    ++evaluations;
+    if (std::isfinite(value.objective) && (first || value.objective < out.value.objective)) {
+      first = false;
+      out.path.push_back(
+          {evaluations, value.objective, value.risk, value.penalty + value.ridge, norm_of(value.gradient), value.ess});
+      if (search.report && options.on_progress) options.on_progress(out.path.back());
+      out.value = std::move(value);
+      return out.value.objective;
+    }
+    return value.objective;
+  };
+  const std::vector<double>& start = search.start.policy.theta;
+  out.search = minimize(function, white != nullptr ? white->to_psi(start) : start, options.minimize);
+  if (white != nullptr) {
+    out.search.point = white->to_theta(out.search.point);
+    out.search.gradient_norm = norm_of(out.value.gradient);
+  }
+  out.policy = search.start.policy;
+  out.policy.theta = out.search.point;
+  out.lambda = search.start.rules.lambda;
+}
+
+// Rows that stay in the cache between passes: sharing one saves less than the searches' waiting for each other costs.
+constexpr std::int64_t kCachedBytes = 8 << 20;
+
+bool stays_cached(const Source& source) {
+  return dynamic_cast<const MemorySource*>(&source) != nullptr &&
+         static_cast<std::int64_t>(block_buffer_bytes(source.schema())) * source.blocks() <= kCachedBytes;
+}
+
+/// Runs all searches: side by side, sharing their passes, or one after another where that is faster. The results are
+/// the same.
+void run_searches(Source& source, std::vector<Search>& searches, const LearnOptions& options, const PassOptions& pass) {
+  std::optional<ContextWhitening> whitening;
+  if (options.whiten && !options.minimize.bound) {
+    whitening = ContextWhitening::make(source, searches.front().start.policy, options.rules.l2, pass);
+  }
+  const ContextWhitening* white = whitening ? &*whitening : nullptr;
+  if (searches.size() == 1 || stays_cached(source)) {
+    for (Search& search : searches) {
+      SharedPasses alone(source, pass, options.skip_bad_rows, 1);
+      run_search(search, alone, options, white);
+    }
+    return;
+  }
+  SharedPasses passes(source, pass, options.skip_bad_rows, searches.size());
+  std::vector<std::exception_ptr> failures(searches.size());
+  const auto work = [&](std::size_t index) {
+    try {
+      run_search(searches[index], passes, options, white);
+    } catch (...) {
+      failures[index] = std::current_exception();
+    }
+    passes.leave();
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < searches.size(); ++i) threads.emplace_back(work, i);
+  work(0);
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+/// Mean and spread of the losses of the rows that count.
+Moments masked_losses(Source& source, const RowMask* rows, const LearnOptions& options, const PassOptions& pass) {
+  const auto compute = [rows](const Block& block, Moments& out) {
+    std::array<std::uint8_t, kBlockRows> keep;
+    if (rows != nullptr) rows->expand(block.first_row, kBlockRows, keep.data());
+    const auto counts = [&](int i) { return rows == nullptr || keep[static_cast<std::size_t>(i)] != 0; };
+    out = Moments{};
+    for (int i = 0; i < block.rows; ++i) out.count += counts(i) ? 1 : 0;
+    // Divided before they are added up: losses may be as large as doubles are.
+    for (int i = 0; i < block.rows; ++i) out.mean += counts(i) ? block.loss[i] / out.count : 0;
+    for (int i = 0; i < block.rows; ++i) {
+      if (!counts(i)) continue;
+      const double centred = block.loss[i] - out.mean;
+      out.square_sum += centred * centred;
+      out.lowest = std::min(out.lowest, block.loss[i]);
+      out.highest = std::max(out.highest, block.loss[i]);
+    }
+  };
+  const auto [moments, audit] = run_pass(
+      source, Moments{}, compute, [](Moments& a, const Moments& b) { a.merge(b); }, pass);
+  if (!options.skip_bad_rows) require_clean(audit);
+  return moments;
+}
+
+void require_valid(const Source& source, const Policy& start, const LearnOptions& options) {
+  if (start.kind == PolicyKind::uniform) {
+    throw Error(ErrorKind::usage, "a uniform policy has no parameters: there is nothing to learn");
+  }
+  make_target_policy(start, source.schema(), "the start policy");  // throws when it does not fit the data
+  for (const double lambda : options.lambdas) {
+    if (!(lambda >= 0) || !std::isfinite(lambda)) {
+      throw Error(ErrorKind::usage, fmt::format("lambda is {}, but must be zero or above", lambda));
+    }
+  }
+  if (options.lambdas.empty() && options.lambda_rule != LambdaRule::theory) {
+    throw Error(ErrorKind::usage, "there is no lambda to learn with");
+  }
+  if (options.rules.l2 < 0) throw Error(ErrorKind::usage, "l2 must be zero or above");
+  if (options.alpha && !(*options.alpha > 0)) throw Error(ErrorKind::usage, "alpha must be above zero");
+  if (options.clip && !(*options.clip > 0)) throw Error(ErrorKind::usage, "clip must be above zero");
+  if (options.restarts < 1) throw Error(ErrorKind::usage, "restarts must be at least one");
+  if (options.rules.estimator == LearningEstimator::additive &&
+      (start.kind != PolicyKind::multilabel || !source.schema().label_propensity)) {
+    throw Error(ErrorKind::data, "the additive estimator needs multilabel data with the dataset label_propensity");
+  }
+  if (const auto& bound = options.minimize.bound) {
+    if (!(bound->first < bound->second)) throw Error(ErrorKind::usage, "the lower bound must lie below the upper one");
+    for (std::size_t j = 0; j < start.theta.size(); ++j) {
+      if (start.theta[j] < bound->first || start.theta[j] > bound->second) {
+        throw Error(ErrorKind::usage,
+                    fmt::format("theta[{}] of the start policy is {}, outside the bound [{}, {}]; choose a wider bound "
+                                "or another start",
+                                j, start.theta[j], bound->first, bound->second));
+      }
+    }
+  }
+}
+
+/// The start, and copies of it moved at random, for one λ and one set of rows.
+void add_starts(const ObjectiveProblem& problem, const LearnOptions& options, std::vector<Search>& out) {
+  for (int restart = 0; restart < options.restarts; ++restart) {
+    Search search{problem, false, {}};
+    RandomStream random(options.seed, kRestartStream, static_cast<std::uint64_t>(restart));
+    for (double& theta : search.start.policy.theta) {
+      if (restart > 0) theta += random.normal();
+      if (options.minimize.bound)
+        theta = std::clamp(theta, options.minimize.bound->first, options.minimize.bound->second);
+    }
+    out.push_back(std::move(search));
+  }
+}
+
+/// The best of consecutive restarts, with the work of all of them.
+LearnedPolicy best_of(std::vector<Search>::iterator begin, std::vector<Search>::iterator end) {
+  auto best = begin;
+  int iterations = 0, evaluations = 0;
+  for (auto it = begin; it != end; ++it) {
+    iterations += it->result.search.iterations;
+    evaluations += it->result.search.evaluations;
+    if (it->result.search.value < best->result.search.value) best = it;
+  }
+  LearnedPolicy out = std::move(best->result);
+  out.search.iterations = iterations;
+  out.search.evaluations = evaluations;
+  return out;
+}
+
+std::vector<LearnedPolicy> fit(Source& source, const ObjectiveProblem& problem, const std::vector<double>& lambdas,
+                               bool report, const LearnOptions& options, const PassOptions& pass) {
+  std::vector<Search> searches;
+  for (const double lambda : lambdas) {
+    ObjectiveProblem one = problem;
+    one.rules.lambda = lambda;
+    add_starts(one, options, searches);
+  }
+  searches.front().report = report;
+  run_searches(source, searches, options, pass);
+  std::vector<LearnedPolicy> out;
+  for (auto it = searches.begin(); it != searches.end(); it += options.restarts) {
+    out.push_back(best_of(it, it + options.restarts));
+  }
+  return out;
+}
+
+/// PROTOCOL: three random 75/25 splits; every λ learns on the larger part and is scored, without penalty, on the other.
+std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& problem, const LearnOptions& options,
+                                       const PassOptions& pass) {
+  const RowMask all = options.rows != nullptr ? *options.rows : RowMask(source.rows());
+  std::vector<RowMask> train, test;
+  for (std::uint32_t split = 0; split < kSplits; ++split) {
+    const RowMask part = RowMask::random(source.rows(), kTrainShare, options.seed, split);
+    train.push_back(all & part);
+    test.push_back(all & ~part);
+  }
+  std::vector<Search> searches;
+  for (const double lambda : options.lambdas) {
+    for (int split = 0; split < kSplits; ++split) {
+      ObjectiveProblem one = problem;
+      one.rules.lambda = lambda;
+      one.rows = &train[static_cast<std::size_t>(split)];
+      searches.push_back({one, false, {}});
+    }
+  }
+  run_searches(source, searches, options, pass);
+  std::vector<ObjectiveProblem> held_out;
+  for (std::size_t i = 0; i < searches.size(); ++i) {
+    ObjectiveProblem one = problem;
+    one.policy = searches[i].result.policy;
+    one.rules.lambda = 0;
+    one.rules.l2 = 0;
+    one.rows = &test[i % kSplits];
+    held_out.push_back(std::move(one));
+  }
+  const std::vector<ObjectiveValue> values = evaluate_objectives(source, held_out, pass, options.skip_bad_rows);
+  std::vector<LambdaScore> scores;
+  for (std::size_t l = 0; l < options.lambdas.size(); ++l) {
+    double sum = 0;
+    for (std::size_t split = 0; split < kSplits; ++split) sum += values[l * kSplits + split].risk;
+    scores.push_back({options.lambdas[l], sum / kSplits});
+  }
+  return scores;
+}
+
+/// The start as if it had been found, for every λ.
+std::vector<LearnedPolicy> keep_start(Source& source, const ObjectiveProblem& problem,
+                                      const std::vector<double>& lambdas, const LearnOptions& options,
+                                      const PassOptions& pass) {
+  std::vector<ObjectiveProblem> problems(lambdas.size(), problem);
+  for (std::size_t l = 0; l < lambdas.size(); ++l) problems[l].rules.lambda = lambdas[l];
+  std::vector<ObjectiveValue> values = evaluate_objectives(source, problems, pass, options.skip_bad_rows);
+  std::vector<LearnedPolicy> out(lambdas.size());
+  for (std::size_t l = 0; l < lambdas.size(); ++l) {
+    out[l].policy = problem.policy;
+    out[l].lambda = lambdas[l];
+    out[l].search = {.point = problem.policy.theta,
+                     .value = values[l].objective,
+                     .gradient_norm = norm_of(values[l].gradient),
+                     .iterations = 0,
+                     .evaluations = 1,
+                     .status = MinimizeStatus::flat};
+    out[l].value = std::move(values[l]);
+  }
+  return out;
+}
+
+/// M of the start policy, where none is given.
+double automatic_clip(Source& source, const Policy& start, const LearnOptions& options, const PassOptions& pass) {
+  EvaluateOptions evaluation;
+  evaluation.estimators = {"clipped"};
+  evaluation.skip_bad_rows = options.skip_bad_rows;
+  const std::vector<NamedPolicy> policies = {{"start", make_target_policy(start, source.schema(), "the start policy")}};
+  const RowMask all = options.rows != nullptr ? *options.rows : RowMask(source.rows());
+  MaskedSource rows(source, all);
+  const EvaluationReport report = evaluate(rows, policies, evaluation, pass);
+  const double clip = report.policies.front().estimates.front().parameter.value_or(0);
+  if (!(clip > 0)) {
+    throw Error(ErrorKind::data,
+                "the start policy gives no weight to the logged actions, so no clip can be chosen; give "
+                "--clip or another --start");
+  }
+  return clip;
+}
+
+}  // namespace
+
+double theory_lambda(double parameters, double rows) {
+  return std::sqrt(18 * (parameters * std::log(rows) + std::log(2 / kTheoryDelta)));
+}
+
+Policy zero_policy(PolicyKind kind, FeatureMap features, const Schema& schema) {
+  Policy policy;
+  policy.kind = kind;
+  policy.features = features;
+  policy.outputs = kind == PolicyKind::softmax || kind == PolicyKind::multilabel ? schema.num_actions : 1;
+  policy.theta.assign(static_cast<std::size_t>(policy.outputs * (1 + mapped_features(features, schema.features))), 0.0);
+  return policy;
+}
+
+LearnReport learn(Source& source, const Policy& start, const LearnOptions& options, const PassOptions& pass) {
+  require_valid(source, start, options);
+  LearnReport report;
+  report.loss = masked_losses(source, options.rows, options, pass);
+  const double n = report.loss.count;
+  if (n == 0) throw Error(ErrorKind::data, "there are no rows to learn from");
+  const bool flat = report.loss.lowest == report.loss.highest;
+  if (flat && !options.keep_start_if_flat) {
+    throw Error(ErrorKind::data,
+                fmt::format("every loss is {}: no policy is better than another, so there is nothing to "
+                            "learn; check which column holds the loss",
+                            report.loss.lowest));
+  }
+  ObjectiveProblem problem{start, options.rules, options.rows};
+  problem.rules.mean_loss = report.loss.mean;
+  problem.rules.alpha = report.alpha = options.alpha.value_or(1 / n);
+  if (options.rules.estimator == LearningEstimator::clipped) {
+    problem.rules.clip = report.clip = options.clip ? *options.clip : automatic_clip(source, start, options, pass);
+  }
+  std::vector<double> lambdas = options.lambdas;
+  if (options.lambda_rule == LambdaRule::theory) {
+    lambdas = {theory_lambda(static_cast<double>(start.theta.size()), n)};
+  } else if (options.lambda_rule == LambdaRule::automatic && flat) {
+    lambdas.resize(1);
+  } else if (options.lambda_rule == LambdaRule::automatic) {
+    report.scores = score_lambdas(source, problem, options, pass);
+    const auto best = std::min_element(report.scores.begin(), report.scores.end(),
+                                       [](const LambdaScore& a, const LambdaScore& b) { return a.risk < b.risk; });
+    lambdas = {best->lambda};
+  }
+  report.policies =
+      flat ? keep_start(source, problem, lambdas, options, pass) : fit(source, problem, lambdas, true, options, pass);
+  return report;
+}
+
+}  // namespace scrm

@@ -1,0 +1,277 @@
+#include "scrm/engine/objective.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "learn/objective_value.hpp"
+#include "learn/replayed_objective.hpp"
+#include "policy/policy_kinds.hpp"
+#include "policy/score_matrix.hpp"
+#include "policy/score_products.hpp"
+#include "policy/scratch_pool.hpp"
+#include "scrm/io/error.hpp"
+#include "scrm/kernels/gaussian_terms.hpp"
+#include "scrm/kernels/learning_terms.hpp"
+#include "scrm/kernels/score_gradients.hpp"
+#include "scrm/kernels/weights.hpp"
+
+namespace scrm {
+namespace {
+
+struct EstimatorName {
+  LearningEstimator estimator;
+  const char* name;
+};
+constexpr std::array<EstimatorName, 5> kEstimatorNames = {{{LearningEstimator::ips, "ips"},
+                                                           {LearningEstimator::clipped, "clipped"},
+                                                           {LearningEstimator::snips, "snips"},
+                                                           {LearningEstimator::ips_ix, "ips-ix"},
+                                                           {LearningEstimator::additive, "additive"}}};
+
+/// Whether gaussian_terms applies.
+bool in_one_sweep(const Block& block, const ObjectiveProblem& problem) {
+  return problem.policy.kind == PolicyKind::gaussian && problem.policy.features == FeatureMap::linear &&
+         problem.rules.estimator != LearningEstimator::snips && can_sweep(block) &&
+         block.features <= kGaussianTermsFeatures;
+}
+
+/// Sums of one problem over some blocks. `first` is the sum behind the risk's gradient: Σ ∂(terms), for snips
+/// Σ w (y − ȳ) ∂log π; `weight` is Σ w ∂log π (snips only); `second` is Σ (z − z̄) ∂z with z the variance term and z̄ its
+/// mean over the same blocks, so that nothing large is ever subtracted from something large.
+class ProblemSums {
+ public:
+  explicit ProblemSums(std::size_t size, bool snips)
+      : size_(size), has_weight_(snips), gradients_((snips ? 3 : 2) * size) {}
+
+  LearningTerms terms;
+
+  std::size_t size() const { return size_; }
+  bool has_weight() const { return has_weight_; }
+  /// The three one after the other, as one product of coefficients with contexts gives them.
+  double* gradients() { return gradients_.data(); }
+  double* first() { return gradients_.data(); }
+  double* second() { return gradients_.data() + size_; }
+  double* weight() { return gradients_.data() + 2 * size_; }
+  const double* first() const { return gradients_.data(); }
+  const double* second() const { return gradients_.data() + size_; }
+  const double* weight() const { return gradients_.data() + 2 * size_; }
+
+ private:
+  std::size_t size_;
+  bool has_weight_;
+  std::vector<double> gradients_;
+};
+
+/// ∂ of the sum of variance terms, from which `second` is centred anew when means move.
+double variance_slope(const ProblemSums& sums, double mean_loss, std::size_t j) {
+  return sums.has_weight() ? sums.first()[j] + mean_loss * sums.weight()[j] : sums.first()[j];
+}
+
+void merge_sums(ProblemSums& into, const ProblemSums& from, double mean_loss) {
+  const double mean_into = into.terms.variance.mean, mean_from = from.terms.variance.mean;
+  into.terms.risk.merge(from.terms.risk);
+  into.terms.variance.merge(from.terms.variance);
+  into.terms.weight.merge(from.terms.weight);
+  const double mean = into.terms.variance.mean;
+  for (std::size_t j = 0; j < into.size(); ++j) {
+    into.second()[j] += from.second()[j] + (mean_into - mean) * variance_slope(into, mean_loss, j) +
+                        (mean_from - mean) * variance_slope(from, mean_loss, j);
+    into.first()[j] += from.first()[j];
+    if (into.has_weight()) into.weight()[j] += from.weight()[j];
+  }
+}
+
+class ObjectiveKernel final : public PassKernel {
+ public:
+  struct Sums final : Partial {
+    std::vector<ProblemSums> problems;
+  };
+
+  ObjectiveKernel(const std::vector<ObjectiveProblem>& problems, const Schema& schema) : problems_(problems) {
+    for (const ObjectiveProblem& problem : problems) matrices_.emplace_back(problem.policy, schema);
+  }
+
+  std::unique_ptr<Partial> make() const override {
+    auto partial = std::make_unique<Sums>();
+    for (const ObjectiveProblem& problem : problems_) {
+      partial->problems.emplace_back(problem.policy.theta.size(), problem.rules.estimator == LearningEstimator::snips);
+    }
+    return partial;
+  }
+
+  void compute(const Block& block, Partial& out) const override {
+    ScratchPool::Loan scratch(scratch_);
+    for (std::size_t p = 0; p < problems_.size(); ++p) {
+      ProblemSums& sums = static_cast<Sums&>(out).problems[p];
+      std::array<std::uint8_t, kBlockRows> flags;
+      const std::uint8_t* keep = nullptr;
+      if (problems_[p].rows != nullptr) {
+        problems_[p].rows->expand(block.first_row, kBlockRows, flags.data());
+        keep = flags.data();
+      }
+      if (problems_[p].rules.estimator == LearningEstimator::additive) {
+        add_labels(block, keep, p, *scratch, sums);
+      } else if (in_one_sweep(block, problems_[p])) {
+        const Policy& policy = problems_[p].policy;
+        sums.terms = gaussian_terms(block, keep, {policy.theta.data(), policy.scale},
+                                    learning_rules(problems_[p].rules), sums.first(), sums.second());
+      } else {
+        add_actions(block, keep, p, *scratch, sums);
+      }
+    }
+  }
+
+  void merge(Partial& earlier, const Partial& later) const override {
+    for (std::size_t p = 0; p < problems_.size(); ++p) {
+      merge_sums(static_cast<Sums&>(earlier).problems[p], static_cast<const Sums&>(later).problems[p],
+                 problems_[p].rules.mean_loss);
+    }
+  }
+
+ private:
+  /// Scores into `slopes`, then log-probabilities out and derivatives by the scores in their place.
+  void score_gradient(const Block& block, std::size_t p, PolicyScratch& scratch, double* slopes, double* logs) const {
+    const Policy& policy = problems_[p].policy;
+    matrices_[p].scores(block, scratch, slopes);
+    switch (policy.kind) {
+      case PolicyKind::gaussian:
+      case PolicyKind::lognormal:
+        return normal_gradient(policy.kind, block.action, policy.scale, slopes, logs);
+      case PolicyKind::softmax:
+        return softmax_gradient(block.category, policy.outputs, policy.epsilon, slopes, logs);
+      case PolicyKind::multilabel:
+        return multilabel_gradient(block.bits, policy.outputs, policy.epsilon, policy.mixing, slopes, logs);
+      case PolicyKind::uniform:
+        break;
+    }
+  }
+
+  void add_actions(const Block& block, const std::uint8_t* keep, std::size_t p, PolicyScratch& scratch,
+                   ProblemSums& sums) const {
+    const ObjectiveProblem& problem = problems_[p];
+    const int outputs = problem.policy.outputs;
+    const bool snips = problem.rules.estimator == LearningEstimator::snips;
+    // Columns: derivatives (they become the first coefficients), second coefficients, and for snips a third set.
+    double* slopes = scratch.columns(PolicyScratch::kCallerSlot, static_cast<std::int64_t>(outputs) * (snips ? 3 : 2));
+    double* second = slopes + static_cast<std::int64_t>(outputs) * kBlockRows;
+    double* third = second + static_cast<std::int64_t>(outputs) * kBlockRows;
+    alignas(kColumnAlignment) double weights[kBlockRows], slope[kBlockRows], spread[kBlockRows];
+    score_gradient(block, p, scratch, slopes, weights);
+    weights_from_log_density(block, weights, weights);
+    sums.terms = learning_terms(block, keep, learning_rules(problem.rules), weights, slope, spread);
+    if (!snips) {
+      gradient_coefficients(slope, spread, slopes, outputs, slopes, second);
+    } else {
+      snips_coefficients(block, problem.rules.mean_loss, weights, slope, spread, outputs, slopes, second, third);
+    }
+    add_products(block, problem, slopes, scratch, sums);
+  }
+
+  /// Gradients from columns of coefficients. All of them at once, since each product reads the whole context; the
+  /// second is left out where no penalty needs it.
+  static void add_products(const Block& block, const ObjectiveProblem& problem, const double* coefficients,
+                           PolicyScratch& scratch, ProblemSums& sums) {
+    const bool first_only = problem.rules.lambda == 0 && !sums.has_weight();
+    const int sets = first_only ? 1 : sums.has_weight() ? 3 : 2;
+    score_products(block, problem.policy.features, coefficients, sets * problem.policy.outputs, scratch,
+                   sums.gradients());
+    if (first_only) std::fill_n(sums.second(), sums.size(), 0.0);
+  }
+
+  /// second = (z − z̄) w y ∂log π, third = w ∂log π, and slopes becomes w (y − ȳ) ∂log π.
+  static void snips_coefficients(const Block& block, double mean_loss, const double* weights, const double* slope,
+                                 const double* spread, int outputs, double* slopes, double* second, double* third) {
+    for (int k = 0; k < outputs; ++k) {
+      for (int i = 0; i < kBlockRows; ++i) {
+        const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
+        const bool counts = weights[i] != 0;
+        const double derivative = counts ? slopes[at] : 0;
+        second[at] = counts ? spread[i] * slope[i] * derivative : 0;
+        third[at] = weights[i] * derivative;
+        slopes[at] = counts ? weights[i] * (block.loss[i] - mean_loss) * derivative : 0;
+      }
+    }
+  }
+
+  void add_labels(const Block& block, const std::uint8_t* keep, std::size_t p, PolicyScratch& scratch,
+                  ProblemSums& sums) const {
+    const ObjectiveProblem& problem = problems_[p];
+    const int labels = problem.policy.outputs;
+    double* slopes = scratch.columns(PolicyScratch::kCallerSlot, 3 * static_cast<std::int64_t>(labels));
+    double* second = slopes + static_cast<std::int64_t>(labels) * kBlockRows;
+    double* probability = second + static_cast<std::int64_t>(labels) * kBlockRows;
+    matrices_[p].scores(block, scratch, slopes);
+    label_gradient(block.bits, labels, problem.policy.epsilon, slopes, probability);
+    sums.terms = additive_terms(block, keep, probability, problem.rules.alpha, problem.rules.mean_loss, slopes, second);
+    add_products(block, problem, slopes, scratch, sums);
+  }
+
+  const std::vector<ObjectiveProblem>& problems_;
+  std::vector<ScoreMatrix> matrices_;
+  mutable ScratchPool scratch_;
+};
+
+ObjectiveValue finish(const ObjectiveProblem& problem, const ProblemSums& sums) {
+  const GradientFactors factors = gradient_factors(problem.rules, sums.terms);
+  std::vector<double> gradient(sums.size());
+  for (std::size_t j = 0; j < gradient.size(); ++j) {
+    const double risk = sums.has_weight() ? sums.first()[j] - factors.shift * sums.weight()[j] : sums.first()[j];
+    gradient[j] = factors.risk * risk + factors.spread * sums.second()[j];
+  }
+  return objective_value(problem, sums.terms, std::move(gradient));
+}
+
+}  // namespace
+
+const char* to_string(LearningEstimator estimator) noexcept {
+  for (const EstimatorName& entry : kEstimatorNames) {
+    if (entry.estimator == estimator) return entry.name;
+  }
+  return "";
+}
+
+LearningEstimator learning_estimator(const std::string& name) {
+  std::string names;
+  for (const EstimatorName& entry : kEstimatorNames) {
+    if (name == entry.name) return entry.estimator;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
+  }
+  throw Error(ErrorKind::usage, fmt::format("there is no estimator '{}' to learn with; choose among {}", name, names));
+}
+
+namespace {
+
+std::vector<ObjectiveValue> evaluate_in_one_pass(Source& source, const std::vector<ObjectiveProblem>& problems,
+                                                 const PassOptions& options, bool skip_bad_rows) {
+  const ObjectiveKernel kernel(problems, source.schema());
+  const PassResult result = run_pass(source, kernel, options);
+  if (!skip_bad_rows) require_clean(result.audit);
+  std::vector<ObjectiveValue> out;
+  for (std::size_t p = 0; p < problems.size(); ++p) {
+    out.push_back(result.sums ? finish(problems[p], static_cast<const ObjectiveKernel::Sums&>(*result.sums).problems[p])
+                              : ObjectiveValue{});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<ObjectiveValue> evaluate_objectives(Source& source, const std::vector<ObjectiveProblem>& problems,
+                                                const PassOptions& options, bool skip_bad_rows) {
+  const auto shares = [&](const ObjectiveProblem& problem) { return shares_contexts(source.schema(), problem); };
+  if (std::none_of(problems.begin(), problems.end(), shares)) {
+    return evaluate_in_one_pass(source, problems, options, skip_bad_rows);
+  }
+  // Each problem goes its own way whatever stands beside it: its bits must not depend on its neighbours.
+  std::vector<ObjectiveValue> out;
+  for (const ObjectiveProblem& problem : problems) {
+    out.push_back(shares(problem) ? evaluate_replayed(source, problem, options, skip_bad_rows)
+                                  : evaluate_in_one_pass(source, {problem}, options, skip_bad_rows).front());
+  }
+  return out;
+}
+
+}  // namespace scrm

@@ -1,0 +1,140 @@
+#include "learn/replayed_objective.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "learn/objective_value.hpp"
+#include "policy/score_matrix.hpp"
+#include "policy/score_products.hpp"
+#include "policy/scratch_pool.hpp"
+#include "scrm/kernels/replayed_labels.hpp"
+#include "scrm/kernels/weights.hpp"
+
+namespace scrm {
+namespace {
+
+/// What the first pass leaves of a block for the second.
+struct BlockTerms {
+  /// Columns of weights, slopes of the risk, variance terms around the block's mean; then `fall` and, with mixing,
+  /// `rise` of every label.
+  std::unique_ptr<double[]> columns;
+  double variance_mean = 0;
+
+  double* column(std::int64_t index) const {
+    constexpr auto kMask = ~(static_cast<std::uintptr_t>(kColumnAlignment) - 1);
+    const auto first = (reinterpret_cast<std::uintptr_t>(columns.get()) + kColumnAlignment - 1) & kMask;
+    return reinterpret_cast<double*>(first) + index * kBlockRows;
+  }
+  void allocate(std::int64_t count) {
+    constexpr std::size_t kSlack = kColumnAlignment / sizeof(double);
+    columns = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(count) * kBlockRows + kSlack);
+  }
+  double* weights() const { return column(0); }
+  double* slope() const { return column(1); }
+  double* spread() const { return column(2); }
+};
+
+class ReplayedObjective {
+ public:
+  ReplayedObjective(Source& source, const ObjectiveProblem& problem)
+      : problem_(problem),
+        matrix_(problem.policy, source.schema()),
+        labels_(problem.policy.outputs),
+        blocks_(static_cast<std::size_t>(source.blocks())) {}
+
+  /// The first pass.
+  LearningTerms add_terms(const Block& block) {
+    ScratchPool::Loan scratch(scratch_);
+    std::array<std::uint8_t, kBlockRows> flags;
+    if (problem_.rows != nullptr) problem_.rows->expand(block.first_row, kBlockRows, flags.data());
+    BlockTerms& kept = terms_of(block);
+    kept.allocate(3 + labels_ * (mixed() ? 2 : 1));
+    LabelParts parts = parts_of(kept);
+    parts.gain = (*scratch).columns(PolicyScratch::kCallerSlot, labels_ + 1);
+    parts.base = parts.gain + static_cast<std::int64_t>(labels_) * kBlockRows;
+    matrix_.context_scores(block, parts.gain);
+    label_parts(context_rows(block), labels_, problem_.policy.epsilon, parts);
+    replayed_log_probability(block, parts, kept.weights());
+    weights_from_log_density(block, kept.weights(), kept.weights());
+    const LearningTerms terms =
+        learning_terms(block, problem_.rows != nullptr ? flags.data() : nullptr, learning_rules(problem_.rules),
+                       kept.weights(), kept.slope(), kept.spread());
+    kept.variance_mean = terms.variance.mean;
+    return terms;
+  }
+
+  /// The second.
+  void add_gradient(const Block& block, const GradientFactors& factors, double variance_mean, double* out) {
+    ScratchPool::Loan scratch(scratch_);
+    const BlockTerms& kept = terms_of(block);
+    const bool snips = problem_.rules.estimator == LearningEstimator::snips;
+    const double moved = kept.variance_mean - variance_mean;
+    alignas(kColumnAlignment) double row[kBlockRows];
+    for (int i = 0; i < kBlockRows; ++i) {
+      const double w = kept.weights()[i], slope = kept.slope()[i];
+      const double risk = snips ? w * ((block.loss[i] - problem_.rules.mean_loss) - factors.shift) : slope;
+      const double g = factors.risk * risk + factors.spread * (kept.spread()[i] + moved) * slope;
+      // Rows that do not count may hold a loss that is no number.
+      row[i] = w != 0 ? g : 0;
+    }
+    double* coefficients = (*scratch).columns(PolicyScratch::kCallerSlot, labels_ + 1);
+    replayed_coefficients(block, parts_of(kept), row, coefficients);
+    context_sums(block, coefficients, labels_, *scratch, out);
+  }
+
+ private:
+  bool mixed() const { return problem_.policy.epsilon > 0; }
+  BlockTerms& terms_of(const Block& block) { return blocks_[static_cast<std::size_t>(block.first_row / kBlockRows)]; }
+  LabelParts parts_of(const BlockTerms& kept) const {
+    LabelParts parts;
+    parts.fall = kept.column(3);
+    if (mixed()) parts.rise = kept.column(3 + labels_);
+    return parts;
+  }
+
+  const ObjectiveProblem& problem_;
+  ScoreMatrix matrix_;
+  int labels_;
+  std::vector<BlockTerms> blocks_;
+  ScratchPool scratch_;
+};
+
+}  // namespace
+
+bool shares_contexts(const Schema& schema, const ObjectiveProblem& problem) {
+  const Policy& policy = problem.policy;
+  return schema.replays > 1 && policy.kind == PolicyKind::multilabel &&
+         problem.rules.estimator != LearningEstimator::additive &&
+         (policy.epsilon == 0 || policy.mixing == Mixing::label);
+}
+
+ObjectiveValue evaluate_replayed(Source& source, const ObjectiveProblem& problem, const PassOptions& options,
+                                 bool skip_bad_rows) {
+  ReplayedObjective objective(source, problem);
+  const auto [terms, audit] = run_pass(
+      source, LearningTerms{}, [&](const Block& block, LearningTerms& out) { out = objective.add_terms(block); },
+      [](LearningTerms& a, const LearningTerms& b) {
+        a.risk.merge(b.risk);
+        a.variance.merge(b.variance);
+        a.weight.merge(b.weight);
+      },
+      options);
+  if (!skip_bad_rows) require_clean(audit);
+  const GradientFactors factors = gradient_factors(problem.rules, terms);
+  const double mean = terms.variance.mean;
+  using Gradient = std::vector<double>;
+  auto [gradient, again] = run_pass(
+      source, Gradient(problem.policy.theta.size()),
+      [&, factors = factors, mean = mean](const Block& block, Gradient& out) {
+        objective.add_gradient(block, factors, mean, out.data());
+      },
+      [](Gradient& a, const Gradient& b) {
+        for (std::size_t j = 0; j < a.size(); ++j) a[j] += b[j];
+      },
+      options);
+  return objective_value(problem, terms, std::move(gradient));
+}
+
+}  // namespace scrm

@@ -1,0 +1,138 @@
+#include "scrm/engine/pass.hpp"
+
+#include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/parallel_pipeline.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "pass/merge_tree.hpp"
+#include "scrm/io/error.hpp"
+
+namespace scrm {
+namespace {
+
+/// What one pass shares between its stages.
+struct Running {
+  Running(Source& rows, const PassKernel& kernel) : source(rows), pool(kernel), tree(pool) {}
+
+  Source& source;
+  PartialPool pool;
+  MergeTree tree;
+  Audit audit;
+  std::int64_t next_block = 0;
+};
+
+/// A group of blocks on its way through the stages.
+struct Item {
+  std::int64_t first_block = 0;
+  int blocks = 0;
+  std::unique_ptr<BlockGroup> rows;
+  std::unique_ptr<PassKernel::Partial> sums;
+  Audit audit;
+};
+
+/// Serial: the only stage that touches the source's files.
+std::shared_ptr<Item> fetch_next(Running& pass) {
+  const std::int64_t left = pass.source.blocks() - pass.next_block;
+  auto item = std::make_shared<Item>();
+  item->first_block = pass.next_block;
+  item->blocks = static_cast<int>(std::min<std::int64_t>(left, pass.source.group_blocks()));
+  item->rows = pass.source.fetch(item->first_block, item->blocks);
+  pass.next_block += item->blocks;
+  return item;
+}
+
+/// Parallel: decodes and sums the blocks of one group.
+void add_up(Running& pass, BlockLoader& loader, Item& item) {
+  MergeTree tree(pass.pool);
+  for (std::int64_t index = item.first_block; index < item.first_block + item.blocks; ++index) {
+    const Block block = pass.source.load(*item.rows, index, loader, item.audit);
+    std::unique_ptr<PassKernel::Partial> partial = pass.pool.take();
+    pass.pool.kernel().compute(block, *partial);
+    tree.add(std::move(partial));
+  }
+  item.rows.reset();
+  item.sums = tree.finish();
+}
+
+/// Serial, in order: the upper part of the tree.
+void collect(Running& pass, Item& item, const Progress& progress) {
+  pass.tree.add(std::move(item.sums));
+  pass.audit.merge(item.audit);
+  if (!progress) return;
+  progress(std::min(pass.source.rows(), (item.first_block + item.blocks) * kBlockRows), pass.source.rows());
+}
+
+/// Groups that may be in flight under the memory budget.
+int tokens_within(const Source& source, int threads, std::size_t memory) {
+  const int most = 2 * threads;
+  if (memory == 0) return most;
+  for (int tokens = most; tokens > 0; --tokens) {
+    const std::size_t loaders = static_cast<std::size_t>(std::min(tokens, threads));
+    const std::size_t bytes = static_cast<std::size_t>(tokens) * source.group_bytes() + loaders * source.loader_bytes();
+    if (bytes <= memory) return tokens;
+  }
+  constexpr double kMiB = 1024.0 * 1024.0;
+  const double needed = static_cast<double>(source.group_bytes() + source.loader_bytes()) / kMiB;
+  throw Error(
+      ErrorKind::memory,
+      fmt::format("reading this data needs {:.0f} MiB for blocks and the budget leaves {:.0f} MiB; give a larger "
+                  "--memory, or write the data with smaller chunks",
+                  needed, static_cast<double>(memory) / kMiB));
+}
+
+void run_pipeline(Running& pass, int threads, int tokens, const Progress& progress) {
+  using LoaderPtr = std::unique_ptr<BlockLoader>;
+  tbb::enumerable_thread_specific<LoaderPtr> loaders([&pass] { return pass.source.make_loader(); });
+  // Without this, TBB would cap an arena at the machine's cores.
+  std::optional<tbb::global_control> more_threads;
+  if (threads > tbb::info::default_concurrency()) {
+    more_threads.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
+  }
+  using ItemPtr = std::shared_ptr<Item>;
+  const auto fetch_stage = [&pass](tbb::flow_control& control) -> ItemPtr {
+    if (pass.next_block == pass.source.blocks()) {
+      control.stop();
+      return nullptr;
+    }
+    return fetch_next(pass);
+  };
+  const auto sum_stage = [&pass, &loaders](ItemPtr item) {
+    add_up(pass, *loaders.local(), *item);
+    return item;
+  };
+  const auto collect_stage = [&pass, &progress](const ItemPtr& item) { collect(pass, *item, progress); };
+  tbb::task_arena arena(threads);
+  arena.execute([&] {
+    tbb::parallel_pipeline(static_cast<std::size_t>(tokens),
+                           tbb::make_filter<void, ItemPtr>(tbb::filter_mode::serial_in_order, fetch_stage) &
+                               tbb::make_filter<ItemPtr, ItemPtr>(tbb::filter_mode::parallel, sum_stage) &
+                               tbb::make_filter<ItemPtr, void>(tbb::filter_mode::serial_in_order, collect_stage));
+  });
+}
+
+}  // namespace
+
+PassResult run_pass(Source& source, const PassKernel& kernel, const PassOptions& options) {
+  Running pass(source, kernel);
+  const int threads = options.threads > 0 ? options.threads : tbb::info::default_concurrency();
+  const int tokens = tokens_within(source, threads, options.memory);
+  if (threads == 1 || source.blocks() <= source.group_blocks()) {
+    const std::unique_ptr<BlockLoader> loader = source.make_loader();
+    while (pass.next_block < source.blocks()) {
+      const std::shared_ptr<Item> item = fetch_next(pass);
+      add_up(pass, *loader, *item);
+      collect(pass, *item, options.progress);
+    }
+  } else {
+    run_pipeline(pass, threads, tokens, options.progress);
+  }
+  return {pass.tree.finish(), std::move(pass.audit)};
+}
+
+}  // namespace scrm

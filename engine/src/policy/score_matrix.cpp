@@ -1,0 +1,91 @@
+#include "policy/score_matrix.hpp"
+
+#include <cblas.h>
+
+#include <algorithm>
+
+#include "policy/context_panel.hpp"
+#include "scrm/kernels/context_matrix.hpp"
+
+namespace scrm {
+namespace {
+
+// Beyond, the library's packing of the contexts pays.
+constexpr int kFewOutputs = 32;
+
+}  // namespace
+
+ScoreMatrix::ScoreMatrix(const Policy& policy, const Schema& schema) : policy_(policy) {
+  if (!schema.sparse || policy.features != FeatureMap::linear) return;
+  const std::int64_t width = policy.row_length();
+  by_feature_.resize(policy.theta.size());
+  for (int k = 0; k < policy.outputs; ++k) {
+    for (std::int64_t j = 0; j < width; ++j) {
+      by_feature_[static_cast<std::size_t>(j * policy.outputs + k)] =
+          policy.theta[static_cast<std::size_t>(k * width + j)];
+    }
+  }
+}
+
+void ScoreMatrix::scores(const Block& block, PolicyScratch& scratch, double* out) const {
+  if (block.replays > 1) return replayed_scores(block, scratch, out);
+  if (block.sparse.indptr == nullptr) return dense_scores(block, scratch, out);
+  if (!by_feature_.empty()) return sparse_scores(block, by_feature_.data(), policy_.outputs, out);
+  for (int k = 0; k < policy_.outputs; ++k) {
+    block_scores(block, policy_.features, policy_.theta.data() + k * policy_.row_length(), out + k * kBlockRows);
+  }
+}
+
+void ScoreMatrix::dense_scores(const Block& block, PolicyScratch& scratch, double* out) const {
+  if (policy_.features == FeatureMap::linear && policy_.outputs <= kFewOutputs) {
+    return scrm::context_scores(context_matrix(block), policy_.theta.data(), policy_.outputs, out);
+  }
+  const std::int64_t width = policy_.row_length();
+  for (int k = 0; k < policy_.outputs; ++k) {
+    std::fill_n(out + static_cast<std::int64_t>(k) * kBlockRows, kBlockRows,
+                policy_.theta[static_cast<std::size_t>(k * width)]);
+  }
+  for (std::int64_t first = 0; first < width - 1; first += kPanelColumns) {
+    const std::int64_t count = std::min(kPanelColumns, width - 1 - first);
+    const double* panel = context_panel(block, first, count, scratch);
+    // All kBlockRows rows, the meaningless ones too: a row's bits must not depend on how many rows follow it.
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, kBlockRows, policy_.outputs, static_cast<int>(count), 1.0,
+                panel, kBlockRows, policy_.theta.data() + 1 + first, static_cast<int>(width), 1.0, out, kBlockRows);
+  }
+}
+
+void ScoreMatrix::context_scores(const Block& block, double* out) const {
+  if (block.sparse.indptr != nullptr) {
+    return sparse_scores(contexts_of(block), by_feature_.data(), policy_.outputs, out);
+  }
+  if (has_context_matrix(block)) {
+    return scrm::context_scores(valid_contexts(block), policy_.theta.data(), policy_.outputs, out);
+  }
+  const int contexts = kBlockRows / block.replays;
+  const std::int64_t width = policy_.row_length();
+  for (int k = 0; k < policy_.outputs; ++k) {
+    std::fill_n(out + static_cast<std::int64_t>(k) * kBlockRows, contexts,
+                policy_.theta[static_cast<std::size_t>(k * width)]);
+  }
+  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, contexts, policy_.outputs, static_cast<int>(block.features),
+              1.0, static_cast<const double*>(block.context), contexts, policy_.theta.data() + 1,
+              static_cast<int>(width), 1.0, out, kBlockRows);
+}
+
+void ScoreMatrix::replayed_scores(const Block& block, PolicyScratch& scratch, double* out) const {
+  // One set of scores for each context, in the place of the panel, which contexts in doubles do not need.
+  double* once = scratch.columns(kPanelSlot, policy_.outputs);
+  context_scores(block, once);
+  for (int k = 0; k < policy_.outputs; ++k) {
+    const double* from = once + static_cast<std::int64_t>(k) * kBlockRows;
+    double* to = out + static_cast<std::int64_t>(k) * kBlockRows;
+    for (int c = 0; c < context_rows(block); ++c) std::fill_n(to + c * block.replays, block.replays, from[c]);
+    std::fill(to + block.rows, to + kBlockRows, 0.0);
+  }
+}
+
+std::size_t ScoreMatrix::scratch_bytes() const {
+  return static_cast<std::size_t>(kPanelColumns + policy_.outputs) * kBlockRows * sizeof(double);
+}
+
+}  // namespace scrm

@@ -1,0 +1,97 @@
+#include "cli/command.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <thread>
+
+#include "cli/terminal.hpp"
+#include "scrm/io/error.hpp"
+
+namespace scrm {
+namespace {
+
+/// Cores this process may run on, which is fewer than the machine has under taskset or a batch scheduler.
+int available_cores() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::max(1, CPU_COUNT(&allowed));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+/// Bytes of memory this process may use: the machine's, or less inside a container with a limit.
+std::size_t available_memory() {
+  std::size_t bytes =
+      static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  for (const char* file : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    std::size_t limit = 0;
+    if (std::ifstream(file) >> limit && limit > 0) bytes = std::min(bytes, limit);
+  }
+  return bytes;
+}
+
+/// Bytes in one unit; 0 when there is no such unit. As in the GNU tools, M is 2^20 and MB is 10^6.
+double unit_bytes(std::string unit) {
+  std::transform(unit.begin(), unit.end(), unit.begin(), [](unsigned char c) { return std::toupper(c); });
+  if (unit.empty() || unit == "B") return 1;
+  const std::size_t power = std::string("KMGT").find(unit.front());
+  if (power == std::string::npos) return 0;
+  const std::string rest = unit.substr(1);
+  if (rest.empty() || rest == "IB") return std::pow(1024.0, static_cast<double>(power) + 1);
+  return rest == "B" ? std::pow(1000.0, static_cast<double>(power) + 1) : 0;
+}
+
+}  // namespace
+
+PassOptions CommonOptions::pass(const std::string& label) const {
+  PassOptions options;
+  options.threads = threads;
+  options.memory = memory;
+  options.progress = progress_bar(label, quiet);
+  return options;
+}
+
+void add_common_options(CLI::App& command, CommonOptions& options) {
+  options.threads = available_cores();
+  options.memory = available_memory() / 2;
+  command.add_flag("--json", options.json, "Machine-readable result on stdout")->group("Common");
+  command.add_flag("--quiet", options.quiet, "No progress and no warnings")->group("Common");
+  // Many more threads than cores gain nothing; the bound catches slips of the keyboard.
+  command.add_option("--threads", options.threads, "Threads to use; default all cores")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N")
+      ->group("Common");
+  command
+      .add_option_function<std::string>(
+          "--memory", [&options](const std::string& text) { options.memory = parse_size(text); },
+          "Memory to stay within, such as 512M or 4G; default half the machine's")
+      ->type_name("SIZE")
+      ->group("Common");
+}
+
+std::size_t parse_size(const std::string& text) {
+  const auto refuse = [&](const char* why) -> std::size_t {
+    throw Error(ErrorKind::usage, fmt::format("size '{}' {}; write for instance 512M, 4G or 1.5GiB", text, why));
+  };
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  if (parsed.ec != std::errc() || !std::isfinite(number)) return refuse("is not a number with a unit");
+  const char* unit_begin = std::find_if(parsed.ptr, end, [](unsigned char c) { return !std::isspace(c); });
+  const double unit = unit_bytes(std::string(unit_begin, end));
+  if (unit == 0) return refuse("has a unit that is none of K, M, G, T");
+  const double bytes = std::floor(number * unit);
+  if (bytes < 1) return refuse("is less than one byte");
+  if (bytes >= static_cast<double>(std::numeric_limits<std::int64_t>::max()))
+    return refuse("is larger than any machine");
+  return static_cast<std::size_t>(bytes);
+}
+
+}  // namespace scrm

@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/option_text.hpp"
+#include "report/evaluation_text.hpp"
+#include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/shard_source.hpp"
+#include "scrm/io/error.hpp"
+#include "scrm/io/policy_file.hpp"
+
+namespace scrm {
+namespace {
+
+struct EvaluateCommand {
+  CommonOptions common;
+  std::vector<std::string> data;
+  std::vector<std::string> policies;
+  std::vector<std::string> targets;
+  std::vector<std::string> logging_policies;
+  std::string clip = "auto";
+  std::string alpha = "auto";
+  bool reward = false;
+  EvaluateOptions options;
+};
+
+std::vector<NamedPolicy> load_policies(const EvaluateCommand& command, const Schema& schema) {
+  std::vector<NamedPolicy> policies;
+  for (const std::string& path : command.policies) {
+    policies.push_back({path, make_target_policy(read_policy(path), schema, path)});
+  }
+  for (std::size_t t = 0; t < command.targets.size(); ++t) {
+    policies.push_back({command.targets[t], make_target_column(static_cast<int>(t))});
+  }
+  return policies;
+}
+
+void add_rollouts(const EvaluateCommand& command, const Dataset& dataset, const std::vector<NamedPolicy>& policies,
+                  EvaluationReport& report) {
+  std::vector<std::shared_ptr<const TargetPolicy>> logging;
+  for (const std::string& path : command.logging_policies) {
+    logging.push_back(make_target_policy(read_policy(path), dataset.schema(), path));
+  }
+  std::vector<std::unique_ptr<ShardSource>> owned;
+  std::vector<Source*> sources;
+  for (const int rollout : dataset.rollouts()) {
+    owned.push_back(std::make_unique<ShardSource>(dataset.rollout(rollout)));
+    sources.push_back(owned.back().get());
+  }
+  add_multiple_importance(sources, logging, policies, command.options, command.common.pass("rollouts"), report);
+}
+
+void run_evaluate(EvaluateCommand& command) {
+  if (command.policies.empty() && command.targets.empty()) {
+    throw Error(ErrorKind::usage, "there is no policy to evaluate: give --policy FILE or --target NAME");
+  }
+  command.options.clip = number_or_auto(command.clip, "--clip");
+  command.options.alpha = number_or_auto(command.alpha, "--alpha");
+  const auto begin = std::chrono::steady_clock::now();
+  ReadOptions read;
+  read.reward = command.reward;
+  read.targets = command.targets;
+  ShardSource source(Dataset(command.data, read));
+  const std::vector<NamedPolicy> policies = load_policies(command, source.schema());
+  EvaluationReport report = evaluate(source, policies, command.options, command.common.pass("evaluating"));
+  if (!command.logging_policies.empty()) add_rollouts(command, source.dataset(), policies, report);
+
+  EvaluationContext context;
+  context.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  context.threads = command.common.threads;
+  if (command.common.json) {
+    fmt::print("{}\n", evaluation_json(report, context).dump());
+  } else {
+    fmt::print("{}", evaluation_text(report, command.options, context));
+  }
+}
+
+}  // namespace
+
+void add_evaluate_command(CLI::App& program) {
+  auto command = std::make_shared<EvaluateCommand>();
+  CLI::App& app = *program.add_subcommand("evaluate", "Estimate what other policies would have cost, from logged rows");
+  app.footer("Example:\n  scrm evaluate logs --policy new.toml --policy old.toml --interval student");
+  app.add_option("data", command->data, "Shards (.h5 files) or folders of them")->required()->type_name("DATA");
+  app.add_option("--policy", command->policies, "A policy file; repeat it for more")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  app.add_option("--target", command->targets, "An outside policy: the shards' dataset target/NAME; repeat it for more")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  app.add_option("--estimator", command->options.estimators,
+                 fmt::format("Estimators, separated by commas, out of {}; default all that apply",
+                             fmt::join(estimator_names(), ", ")))
+      ->delimiter(',')
+      ->type_name("LIST");
+  app.add_option("--clip", command->clip, "Largest weight of `clipped`; auto is the fifth-largest weight")
+      ->type_name("X|auto");
+  app.add_option("--alpha", command->alpha, "alpha of ips-ix and additive; auto is one over the rows")
+      ->type_name("X|auto");
+  const std::map<std::string, IntervalKind> kinds = {{"normal", IntervalKind::normal},
+                                                     {"student", IntervalKind::student},
+                                                     {"bernstein", IntervalKind::bernstein},
+                                                     {"bootstrap", IntervalKind::bootstrap}};
+  app.add_option("--interval", command->options.interval, "normal, student, bernstein or bootstrap; default normal")
+      ->transform(CLI::Transformer(kinds).description(""))
+      ->type_name("KIND");
+  app.add_option("--level", command->options.level, "Level of the interval; default 0.95")->type_name("P");
+  app.add_option("--seed", command->options.seed, "Seed of the bootstrap; default 0")->type_name("S");
+  app.add_option("--replicates", command->options.replicates, "Replicates of the bootstrap; default 1000")
+      ->type_name("N");
+  app.add_option("--logging-policy", command->logging_policies,
+                 "The policy that logged a rollout; repeat it in rollout order for mis-naive and mis-balance")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  app.add_flag("--skip-bad-rows", command->options.skip_bad_rows, "Go on without bad rows and count them");
+  app.add_flag("--reward", command->reward, "`loss` holds rewards: larger is better");
+  add_common_options(app, command->common);
+  app.callback([command] { run_evaluate(*command); });
+}
+
+}  // namespace scrm

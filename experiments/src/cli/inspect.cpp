@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/terminal.hpp"
+#include "report/inspection.hpp"
+#include "report/labelled_text.hpp"
+#include "scrm/engine/shard_source.hpp"
+#include "scrm/io/error.hpp"
+#include "scrm/io/labelled_file.hpp"
+
+namespace scrm {
+
+namespace {
+
+struct InspectCommand {
+  CommonOptions common;
+  std::vector<std::string> paths;
+  bool skip_bad_rows = false;
+  bool reward = false;
+};
+
+/// A labelled data set is checked as it is read; what is left is to say what it holds.
+void inspect_labelled(const std::string& path, bool json) {
+  const LabelledData data = read_labelled(path);
+  const LabelledSummary summary = summarize(data);
+  if (json) {
+    fmt::print("{}\n", labelled_json(data, summary).dump());
+    return;
+  }
+  fmt::print("{}: a labelled data set of {} row{}\n\n  {}\n  {} label{}\n{}", tinted(path, Tone::strong),
+             with_commas(data.rows), data.rows == 1 ? "" : "s", context_text(data, summary), with_commas(data.labels),
+             data.labels == 1 ? "" : "s", labels_text(data, summary));
+}
+
+void run_inspect(const InspectCommand& command) {
+  for (const std::string& path : command.paths) {
+    if (!is_labelled(path)) continue;
+    if (command.paths.size() > 1)
+      throw Error(ErrorKind::usage, "is a labelled data set, not a shard; inspect it alone", {.file = path});
+    return inspect_labelled(path, command.common.json);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  ReadOptions read;
+  read.reward = command.reward;
+  read.all_targets = true;
+  ShardSource source(Dataset(command.paths, read));
+  Inspection inspection;
+  inspection.name = fmt::format("{}", fmt::join(command.paths, " "));
+  inspection.schema = source.schema();
+  inspection.shards = source.dataset().shards();
+  inspection.rows = source.rows();
+  std::tie(inspection.summary, inspection.audit) = summarize(source, command.common.pass("inspecting"));
+  inspection.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+
+  // What was found comes first, whole; then the bad rows decide how the command ends.
+  fmt::print("{}", command.common.json ? inspection_json(inspection).dump() + "\n" : inspection_text(inspection));
+  if (!command.skip_bad_rows) require_clean(inspection.audit);
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& program) {
+  auto command = std::make_shared<InspectCommand>();
+  CLI::App& app = *program.add_subcommand("inspect", "Show what logged or labelled data holds and audit every row");
+  app.footer("Example:\n  scrm inspect logs --skip-bad-rows");
+  app.add_option("data", command->paths, "Shards (.h5 files) or folders of them")->required()->type_name("DATA");
+  app.add_flag("--skip-bad-rows", command->skip_bad_rows, "Report bad rows without failing");
+  app.add_flag("--reward", command->reward, "`loss` holds rewards: larger is better");
+  add_common_options(app, command->common);
+  app.callback([command] { run_inspect(*command); });
+}
+
+}  // namespace scrm

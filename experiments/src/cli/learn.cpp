@@ -1,0 +1,304 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/option_text.hpp"
+#include "cli/terminal.hpp"
+#include "cli/version.hpp"
+#include "report/learning_text.hpp"
+#include "scrm/engine/balance_source.hpp"
+#include "scrm/engine/learn.hpp"
+#include "scrm/engine/masked_source.hpp"
+#include "scrm/engine/memory_source.hpp"
+#include "scrm/engine/shard_source.hpp"
+#include "scrm/io/error.hpp"
+#include "scrm/io/policy_file.hpp"
+
+namespace scrm {
+namespace {
+
+// Keeps the holdout apart from the splits that choose lambda.
+constexpr std::uint32_t kHoldoutSplit = 1000;
+// The share of the budget that rows may take; the rest is for passes and gradients.
+constexpr double kRowsShare = 0.7;
+
+struct LearnCommand {
+  CommonOptions common;
+  std::vector<std::string> data;
+  std::vector<std::string> logging_policies;
+  std::string out;
+  PolicyKind kind = PolicyKind::gaussian;
+  FeatureMap features = FeatureMap::linear;
+  Mixing mixing = Mixing::joint;
+  double scale = 0.5;
+  double epsilon = 0;
+  std::string start;
+  std::string lambda = "auto";
+  std::vector<double> lambda_grid;
+  std::string estimator = "ips-ix";
+  std::string alpha = "auto";
+  std::string clip = "auto";
+  std::string bound;
+  double holdout = 0.2;
+  bool reward = false;
+  LearnOptions options;
+};
+
+/// A mean for the start: where the logged actions are, weights do not vanish.
+double mean_action(Source& source, bool logarithm, const LearnCommand& command) {
+  const auto compute = [logarithm](const Block& block, Moments& out) {
+    out = Moments{};
+    for (int i = 0; i < block.rows; ++i) {
+      const double action = logarithm ? std::log(block.action[i]) : block.action[i];
+      if (std::isfinite(action)) out.merge(Moments::of(action));
+    }
+  };
+  const auto merge = [](Moments& a, const Moments& b) { a.merge(b); };
+  const auto [moments, audit] = run_pass(source, Moments{}, compute, merge, command.common.pass("starting"));
+  if (!command.options.skip_bad_rows) require_clean(audit);
+  return moments.count > 0 ? moments.mean : 0;
+}
+
+Policy start_policy(Source& source, const LearnCommand& command) {
+  if (!command.start.empty()) return read_policy(command.start);
+  Policy policy = zero_policy(command.kind, command.features, source.schema());
+  policy.scale = command.scale;
+  policy.epsilon = command.epsilon;
+  policy.mixing = command.mixing;
+  const bool normal = command.kind == PolicyKind::gaussian || command.kind == PolicyKind::lognormal;
+  if (normal && source.schema().action_kind == ActionKind::continuous) {
+    policy.theta.front() = mean_action(source, command.kind == PolicyKind::lognormal, command);
+  }
+  return policy;
+}
+
+void parse_lambda(LearnCommand& command) {
+  LearnOptions& options = command.options;
+  if (command.lambda == "theory") {
+    options.lambda_rule = LambdaRule::theory;
+  } else if (command.lambda == "auto") {
+    options.lambda_rule = LambdaRule::automatic;
+    options.lambdas = command.lambda_grid;
+    if (options.lambdas.empty()) {
+      options.lambdas = options.rules.penalty == Penalty::se ? std::vector<double>{0.001, 0.01, 0.1, 1, 10, 100}
+                                                             : std::vector<double>{1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
+    }
+  } else {
+    options.lambda_rule = LambdaRule::given;
+    options.lambdas = parse_numbers(command.lambda, "--lambda", "auto, theory, a number or a list such as 0.1,1,10");
+  }
+}
+
+void parse_bound(LearnCommand& command) {
+  if (command.bound.empty()) return;
+  const std::size_t colon = command.bound.find(':', 1);
+  const auto refuse = [&command]() -> Error {
+    return {ErrorKind::usage, fmt::format("--bound is '{}', but must read LO:HI, such as -3:3", command.bound)};
+  };
+  if (colon == std::string::npos) throw refuse();
+  const auto low = parse_number(command.bound.substr(0, colon));
+  const auto high = parse_number(command.bound.substr(colon + 1));
+  if (!low || !high) throw refuse();
+  command.options.minimize.bound = {{*low, *high}};
+}
+
+/// A copy of the rows in memory where that fits the budget; null where it does not, and every pass reads the shards
+/// again.
+std::unique_ptr<MemorySource> hold_rows(Source& rows, const Dataset& dataset, const LearnCommand& command) {
+  double bytes = static_cast<double>(rows.blocks()) * static_cast<double>(block_buffer_bytes(rows.schema()));
+  // Entries of sparse rows are not in that number; the files are a fair guess at their size.
+  for (const Shard& shard : dataset.shards()) bytes += rows.schema().sparse ? 2 * static_cast<double>(shard.bytes) : 0;
+  if (bytes > kRowsShare * static_cast<double>(command.common.memory)) {
+    print_warning(
+        fmt::format("holding the rows would take a budget of {}, so they are read from the shards for every pass",
+                    human_bytes(bytes / kRowsShare)),
+        command.common.quiet);
+    return nullptr;
+  }
+  return std::make_unique<MemorySource>(rows, command.common.pass("reading"), command.options.skip_bad_rows);
+}
+
+/// Weighs rows against all logging policies together, where they are given.
+std::unique_ptr<Source> balance(Source& source, const Dataset& dataset, const LearnCommand& command) {
+  std::vector<std::shared_ptr<const TargetPolicy>> policies;
+  for (const std::string& path : command.logging_policies) {
+    policies.push_back(make_target_policy(read_policy(path), source.schema(), path));
+  }
+  const std::vector<int> rollouts = dataset.rollouts();
+  if (rollouts.size() != policies.size()) {
+    throw Error(ErrorKind::usage, fmt::format("the data has {} rollouts, but {} logging policies were given; give one "
+                                              "--logging-policy for each rollout, in order",
+                                              rollouts.size(), policies.size()));
+  }
+  std::vector<double> shares;
+  for (const int rollout : rollouts) {
+    double rows = 0;
+    for (const Shard& shard : dataset.shards()) rows += shard.rollout == rollout ? static_cast<double>(shard.rows) : 0;
+    shares.push_back(rows / static_cast<double>(dataset.rows()));
+  }
+  return std::make_unique<BalanceSource>(source, std::move(policies), std::move(shares));
+}
+
+std::string output_path(const LearnCommand& command, double lambda, std::size_t policies) {
+  if (policies == 1) return command.out;
+  const std::size_t dot = command.out.rfind(".toml");
+  const std::string stem = dot == std::string::npos ? command.out : command.out.substr(0, dot);
+  return fmt::format("{}-lambda-{}.toml", stem, lambda);
+}
+
+std::string provenance(const LearnCommand& command, const LearnedPolicy& learned) {
+  return fmt::format("learned by scrm {} from {} rows of {}\nestimator {}, lambda {}, penalty {}, l2 {}, objective {}",
+                     version(), static_cast<std::int64_t>(learned.value.rows), fmt::join(command.data, " "),
+                     command.estimator, learned.lambda, command.options.rules.penalty == Penalty::se ? "se" : "sd",
+                     command.options.rules.l2, learned.value.objective);
+}
+
+/// What the rows held out say about a policy, by the estimator it was learned with.
+void add_held_out(Source& source, const RowMask& held_out, const LearnReport& report, const LearnCommand& command,
+                  LearnOutcome& outcome) {
+  EvaluateOptions options;
+  options.estimators = {command.estimator};
+  options.alpha = report.alpha;
+  if (report.clip > 0) options.clip = report.clip;
+  options.skip_bad_rows = command.options.skip_bad_rows;
+  MaskedSource rows(source, held_out);
+  const std::vector<NamedPolicy> policies = {
+      {"learned", make_target_policy(outcome.learned.policy, source.schema(), outcome.path)}};
+  const EvaluationReport evaluation = evaluate(rows, policies, options, command.common.pass("evaluating"));
+  outcome.held_out = evaluation.policies.front().estimates.front();
+  outcome.held_out_diagnostics = evaluation.policies.front().diagnostics;
+}
+
+void run_learn(LearnCommand& command) {
+  LearnOptions& options = command.options;
+  options.rules.estimator = learning_estimator(command.estimator);
+  options.alpha = number_or_auto(command.alpha, "--alpha");
+  options.clip = number_or_auto(command.clip, "--clip");
+  parse_lambda(command);
+  parse_bound(command);
+  if (!(command.holdout >= 0 && command.holdout < 1)) {
+    throw Error(ErrorKind::usage, fmt::format("--holdout is {}, but must lie in [0, 1)", command.holdout));
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  LearnContext context;
+  ReadOptions read;
+  read.reward = command.reward;
+  ShardSource shards(Dataset(command.data, read));
+  std::unique_ptr<Source> balanced;
+  if (!command.logging_policies.empty()) balanced = balance(shards, shards.dataset(), command);
+  Source& rows = balanced ? *balanced : shards;
+  const std::unique_ptr<MemorySource> held = hold_rows(rows, shards.dataset(), command);
+  context.streamed = held == nullptr;
+  Source& source = held ? *held : rows;
+
+  const Policy start = start_policy(source, command);
+  const RowMask train = RowMask::random(source.rows(), 1 - command.holdout, options.seed, kHoldoutSplit);
+  const RowMask held_out = ~train;
+  context.held_out_rows = held_out.count();
+  if (context.held_out_rows > 0) options.rows = &train;
+  PassOptions silent = command.common.pass("learning");
+  silent.progress = nullptr;  // a search does not know how many passes it needs
+  const LearnReport report = learn(source, start, options, silent);
+
+  std::vector<LearnOutcome> outcomes;
+  for (const LearnedPolicy& learned : report.policies) {
+    LearnOutcome outcome{learned, output_path(command, learned.lambda, report.policies.size()), {}, {}};
+    if (context.held_out_rows > 0) add_held_out(source, held_out, report, command, outcome);
+    write_policy(outcome.path, learned.policy, provenance(command, learned));
+    outcomes.push_back(std::move(outcome));
+  }
+  context.estimator = command.estimator;
+  context.penalty = options.rules.penalty;
+  context.holdout = command.holdout;
+  context.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  context.threads = command.common.threads;
+  fmt::print("{}", command.common.json ? learning_json(report, outcomes, context).dump() + "\n"
+                                       : learning_text(report, outcomes, context));
+}
+
+void add_policy_options(CLI::App& app, LearnCommand& command) {
+  const std::map<std::string, PolicyKind> kinds = {{"gaussian", PolicyKind::gaussian},
+                                                   {"lognormal", PolicyKind::lognormal},
+                                                   {"softmax", PolicyKind::softmax},
+                                                   {"multilabel", PolicyKind::multilabel}};
+  const std::map<std::string, FeatureMap> maps = {{"linear", FeatureMap::linear}, {"quadratic", FeatureMap::quadratic}};
+  const std::map<std::string, Mixing> mixings = {{"joint", Mixing::joint}, {"label", Mixing::label}};
+  app.add_option("--kind", command.kind, "gaussian, lognormal, softmax or multilabel")
+      ->transform(CLI::CheckedTransformer(kinds).description(""))
+      ->type_name("K");
+  app.add_option("--features", command.features, "linear or quadratic; default linear")
+      ->transform(CLI::CheckedTransformer(maps).description(""))
+      ->type_name("MAP");
+  app.add_option("--scale", command.scale, "Standard deviation of gaussian, or of log a for lognormal; default 0.5")
+      ->check(CLI::PositiveNumber)
+      ->type_name("X");
+  app.add_option("--epsilon", command.epsilon, "Share of uniform actions mixed in; default 0")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("X");
+  app.add_option("--mixing", command.mixing, "How epsilon is mixed into multilabel: joint or label; default joint")
+      ->transform(CLI::CheckedTransformer(mixings).description(""))
+      ->type_name("HOW");
+  app.add_option("--start", command.start,
+                 "Start from this policy file, which then fixes kind, features, scale and epsilon")
+      ->type_name("FILE");
+}
+
+void add_objective_options(CLI::App& app, LearnCommand& command) {
+  const std::map<std::string, Penalty> penalties = {{"se", Penalty::se}, {"sd", Penalty::sd}};
+  app.add_option("--lambda", command.lambda,
+                 "Weight of the penalty: a number, a list (one policy each), theory, or auto (three random splits); "
+                 "default auto")
+      ->type_name("L|auto|theory");
+  app.add_option("--lambda-grid", command.lambda_grid, "What auto chooses from, separated by commas")
+      ->delimiter(',')
+      ->type_name("LIST");
+  app.add_option("--estimator", command.estimator, "ips, clipped, snips, ips-ix or additive; default ips-ix")
+      ->type_name("NAME");
+  app.add_option("--penalty", command.options.rules.penalty, "se: lambda sqrt(V/n), sd: lambda sqrt(V); default se")
+      ->transform(CLI::CheckedTransformer(penalties).description(""))
+      ->type_name("P");
+  app.add_option("--l2", command.options.rules.l2, "Ridge on everything but intercepts; default 0")->type_name("X");
+  app.add_option("--alpha", command.alpha, "alpha of ips-ix and additive; auto is one over the rows")
+      ->type_name("X|auto");
+  app.add_option("--clip", command.clip, "Largest weight of clipped; auto is the start policy's fifth-largest")
+      ->type_name("X|auto");
+}
+
+}  // namespace
+
+void add_learn_command(CLI::App& program) {
+  auto command = std::make_shared<LearnCommand>();
+  CLI::App& app = *program.add_subcommand("learn", "Fit a policy to logged rows by counterfactual risk minimization");
+  app.footer("Example:\n  scrm learn logs --kind gaussian --scale 0.5 --lambda auto --out better.toml");
+  app.add_option("data", command->data, "Shards (.h5 files) or folders of them")->required()->type_name("DATA");
+  app.add_option("--out", command->out, "Policy file to write")->required()->type_name("FILE");
+  add_policy_options(app, *command);
+  add_objective_options(app, *command);
+  app.add_option("--bound", command->bound, "Keeps every parameter inside LO:HI")->type_name("LO:HI");
+  app.add_option("--holdout", command->holdout, "Share of rows kept for an honest estimate; default 0.2, 0 for none")
+      ->type_name("F");
+  app.add_option("--restarts", command->options.restarts, "Searches from different starts; default 1")->type_name("N");
+  app.add_option("--max-iter", command->options.minimize.max_iterations, "Iterations of L-BFGS; default 500")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  app.add_option("--tolerance", command->options.minimize.tolerance, "Norm of the gradient to stop at; default 1e-8")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("X");
+  app.add_option("--seed", command->options.seed, "Seed of holdout, splits and restarts; default 0")->type_name("S");
+  app.add_option("--logging-policy", command->logging_policies,
+                 "The policy that logged a rollout; repeat it in rollout order to weigh rows by the balance heuristic")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  app.add_flag("--skip-bad-rows", command->options.skip_bad_rows, "Go on without bad rows");
+  app.add_flag("--reward", command->reward, "`loss` holds rewards: larger is better");
+  add_common_options(app, command->common);
+  app.callback([command] { run_learn(*command); });
+}
+
+}  // namespace scrm

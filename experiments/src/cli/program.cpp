@@ -1,0 +1,193 @@
+#include "scrm/experiments/program.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <string>
+#include <system_error>
+
+#include "cli/command.hpp"
+#include "cli/openblas_repair.hpp"
+#include "cli/spelling.hpp"
+#include "cli/terminal.hpp"
+#include "cli/version.hpp"
+#include "scrm/io/error.hpp"
+#include "scrm/kernels/isa.hpp"
+
+namespace scrm {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kFailed = 1;
+constexpr int kWrongUsage = 2;
+
+void register_commands(CLI::App& program) {
+  add_simulate_command(program);
+  add_import_command(program);
+  add_inspect_command(program);
+  add_evaluate_command(program);
+  add_learn_command(program);
+  add_act_command(program);
+  add_sweep_command(program);
+}
+
+/// What `scrm` alone says: enough to take the first step.
+void print_overview(const CLI::App& program) {
+  std::string text = fmt::format("{} {}\nWhat would another policy have done, and which one should run next?\n\n{}\n",
+                                 tinted("scrm", Tone::strong), version(), tinted("Commands", Tone::strong));
+  for (const CLI::App* command : program.get_subcommands({})) {
+    text += fmt::format("  {:<12}{}\n", command->get_name(), command->get_description());
+  }
+  text += fmt::format("\n{}\n", tinted("First steps", Tone::strong));
+  text += "  scrm simulate pricing --rows 100000 --seed 1 --out logs\n";
+  text += "  scrm inspect logs\n";
+  text += "  scrm COMMAND --help\n";
+  fmt::print("{}", text);
+}
+
+void print_error(const std::string& message, const std::string& hint) {
+  const char* red = stderr_has_colour() ? "\033[1;31m" : "";
+  const char* dim = stderr_has_colour() ? "\033[2m" : "";
+  const char* plain = stderr_has_colour() ? "\033[0m" : "";
+  std::string text = fmt::format("{}scrm: error:{} {}\n", red, plain, message);
+  if (!hint.empty()) text += fmt::format("{}hint: {}{}\n", dim, hint, plain);
+  // A failure to write here has nowhere to be reported.
+  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
+}
+
+/// The sub-command that is being parsed, or the program itself.
+const CLI::App& current_command(const CLI::App& program) {
+  const auto parsed = program.get_subcommands();
+  return parsed.empty() ? program : *parsed.front();
+}
+
+std::string help_hint(const CLI::App& program) {
+  const CLI::App& command = current_command(program);
+  return &command == &program ? "`scrm --help` lists the commands"
+                              : fmt::format("`scrm {} --help` shows its options and an example", command.get_name());
+}
+
+/// A hint for an option that does not exist: the closest one that does.
+std::string option_hint(const CLI::App& program, int argc, char** argv) {
+  const CLI::App& command = current_command(program);
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (int i = 1; i < argc; ++i) {
+    const std::string given = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
+    if (given.rfind("--", 0) != 0 || std::find(known.begin(), known.end(), given) != known.end()) continue;
+    if (const auto closest = closest_word(given, known)) return fmt::format("did you mean {}?", *closest);
+  }
+  return help_hint(program);
+}
+
+/// Throws when the first word is no command: CLI11 would only call it an unexpected argument.
+void check_command_name(const CLI::App& program, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  const std::string given = argv[1];
+  std::vector<std::string> known;
+  for (const CLI::App* command : program.get_subcommands({})) known.push_back(command->get_name());
+  if (std::find(known.begin(), known.end(), given) != known.end()) return;
+  const auto closest = closest_word(given, known);
+  throw Error(ErrorKind::usage, fmt::format("there is no command '{}'{}", given,
+                                            closest ? fmt::format("; did you mean '{}'?", *closest) : ""));
+}
+
+/// A forced instruction set that is not there must not be passed over in silence.
+void check_instruction_set() {
+  if (environment_isa_is_valid()) return;
+  std::string names;
+  for (const char* name : available_isas()) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  throw Error(ErrorKind::usage,
+              fmt::format("SCRM_ISA={} is not available here; choose among {}", std::getenv("SCRM_ISA"), names));
+}
+
+std::string hint_for(const Error& error, const CLI::App& program) {
+  switch (error.kind()) {
+    case ErrorKind::usage:
+      return help_hint(program);
+    case ErrorKind::memory:
+      return "give it more with --memory, for instance --memory 8G";
+    case ErrorKind::data:
+    case ErrorKind::file:
+    case ErrorKind::run:
+      break;
+  }
+  return "";
+}
+
+/// Everything written so far must have arrived. A reader that went away early (`| head`) wanted no more: that is no
+/// error.
+int finish_output(int exit_code) {
+  errno = 0;
+  std::cout.flush();
+  const bool flushed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && !std::cout.bad();
+  if (flushed || errno == EPIPE) return exit_code;
+  print_error(
+      fmt::format("cannot write to standard output{}", errno != 0 ? fmt::format(": {}", std::strerror(errno)) : ""),
+      "nothing is missing from files that were written; free some space or write elsewhere");
+  return std::max(exit_code, kFailed);
+}
+
+int parse_and_run(CLI::App& program, int argc, char** argv) {
+  try {
+    check_instruction_set();
+    check_command_name(program, argc, argv);
+    program.parse(argc, argv);
+    if (program.get_subcommands().empty()) print_overview(program);
+    return kDone;
+  } catch (const CLI::CallForVersion&) {
+    fmt::print("{}", version_text());
+    return kDone;
+  } catch (const CLI::Success& request) {  // --help
+    return program.exit(request, std::cout, std::cerr);
+  } catch (const CLI::ExtrasError& error) {
+    print_error(error.what(), option_hint(program, argc, argv));
+    return kWrongUsage;
+  } catch (const CLI::ParseError& error) {
+    print_error(error.what(), help_hint(program));
+    return kWrongUsage;
+  } catch (const Error& error) {
+    print_error(error.what(), hint_for(error, program));
+    return error.kind() == ErrorKind::usage ? kWrongUsage : kFailed;
+  } catch (const std::bad_alloc&) {
+    print_error("out of memory",
+                "lower --memory so that less is held at once, or raise the limit this process runs under");
+    return kFailed;
+  } catch (const std::system_error& error) {
+    if (error.code().value() == EPIPE) return kDone;
+    print_error(error.what(), "");
+    return kFailed;
+  } catch (const std::exception& error) {
+    print_error(error.what(), "");
+    return kFailed;
+  }
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  // A closed pipe is seen where output is flushed, after files are complete; the default would kill us in mid-write.
+  std::signal(SIGPIPE, SIG_IGN);
+  repair_openblas(argv);
+
+  CLI::App program("Evaluate and learn decision policies from logged bandit data.", "scrm");
+  program.require_subcommand(0, 1);
+  program.set_version_flag("--version", version(), "Version, compiler, instruction set and libraries");
+  program.footer("`scrm COMMAND --help` shows a command's options and an example.");
+  program.get_formatter()->column_width(34);
+  register_commands(program);
+  return finish_output(parse_and_run(program, argc, argv));
+}
+
+}  // namespace scrm

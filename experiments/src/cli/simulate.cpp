@@ -1,0 +1,155 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/command.hpp"
+#include "cli/terminal.hpp"
+#include "scrm/engine/write_shards.hpp"
+#include "scrm/experiments/simulate.hpp"
+#include "scrm/io/atomic_folder.hpp"
+#include "scrm/io/error.hpp"
+#include "scrm/io/policy_file.hpp"
+
+namespace scrm {
+
+namespace {
+
+constexpr int kMostShards = 100000;    // names have five digits
+constexpr int kMostActions = 1 << 16;  // far beyond what fits a row, and small enough that sizes cannot overflow
+
+struct SimulateCommand {
+  CommonOptions common;
+  std::string environment;
+  SimulateOptions rows;
+  WriteOptions write;
+  int actions = 0;
+  int shards = 1;
+  std::string out;
+  std::string policy;
+  std::string policy_out;
+  std::string compress = "none";
+  bool overwrite = false;
+  CLI::Option* density = nullptr;
+};
+
+std::int64_t folder_bytes(const std::string& folder) {
+  std::int64_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    bytes += static_cast<std::int64_t>(entry.file_size());
+  }
+  return bytes;
+}
+
+void require_sense(const SimulateCommand& command, const Environment& environment) {
+  if (command.actions > 0 && environment.num_actions() == 0) {
+    throw Error(ErrorKind::usage, fmt::format("--actions is for environments with a choice among actions; those of {} "
+                                              "are continuous",
+                                              command.environment));
+  }
+  if (command.density->count() > 0 && command.rows.sparse_features == 0) {
+    throw Error(ErrorKind::usage, "--density needs --sparse-features, the number of features it is about");
+  }
+}
+
+void print_result(const SimulateCommand& command, const Schema& schema, std::int64_t bytes, double seconds) {
+  if (command.common.json) {
+    const nlohmann::ordered_json result = {
+        {"rows", command.rows.rows},   {"shards", command.shards},
+        {"features", schema.features}, {"action_kind", to_string(schema.action_kind)},
+        {"out", command.out},          {"bytes", bytes},
+        {"seconds", seconds}};
+    fmt::print("{}\n", result.dump());
+    return;
+  }
+  const double rate = static_cast<double>(command.rows.rows) / seconds;
+  fmt::print("{} {} rows of {} in {} {} ({}), {}\n", tinted("wrote", Tone::good), with_commas(command.rows.rows),
+             command.environment, with_commas(command.shards), command.shards == 1 ? "shard" : "shards",
+             human_bytes(static_cast<double>(bytes)), command.out);
+  fmt::print("      {} features, {} actions, {} ({} rows/s)\n", with_commas(schema.features),
+             to_string(schema.action_kind), human_seconds(seconds), human_number(rate));
+  fmt::print("next: {}\n", tinted(fmt::format("scrm inspect {}", command.out), Tone::strong));
+}
+
+void run_simulate(SimulateCommand& command) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::shared_ptr<const Environment> environment =
+      make_environment(command.environment, {command.rows.deployment.seed, command.actions});
+  require_sense(command, *environment);
+  const Policy policy = command.policy.empty() ? first_policy(*environment, command.rows) : read_policy(command.policy);
+  SimulatedSource source(environment, policy, command.policy.empty() ? command.environment : command.policy,
+                         command.rows);
+
+  command.write.gzip = command.compress == "gzip";
+  command.write.rollout = command.rows.deployment.rollout;
+  command.write.attributes = {{"environment", command.environment},
+                              {"seed", std::to_string(command.rows.deployment.seed)}};
+  AtomicFolder folder(command.out, command.overwrite);
+  write_shards(source, plan_shards(folder.temporary_path(), command.rows.rows, command.shards), command.write,
+               command.common.pass("simulating"));
+  const std::int64_t bytes = folder_bytes(folder.temporary_path());
+  if (!command.policy_out.empty()) {
+    write_policy(command.policy_out, policy, "the policy that logged " + command.out);
+  }
+  folder.commit();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  print_result(command, source.schema(), bytes, seconds.count());
+}
+
+std::string environment_help() {
+  std::string text = "Environments:\n";
+  for (const EnvironmentEntry& entry : environments()) {
+    text += fmt::format("  {:<13}{}\n", entry.name, entry.description);
+  }
+  return text;
+}
+
+}  // namespace
+
+void add_simulate_command(CLI::App& program) {
+  auto command = std::make_shared<SimulateCommand>();
+  CLI::App& app = *program.add_subcommand("simulate", "Write logs of a built-in environment");
+  app.footer(environment_help() +
+             "\nExample:\n  scrm simulate pricing --rows 100000 --seed 1 --out logs --shards 4 --compress gzip");
+  app.add_option("environment", command->environment, "Which environment; see below")->required()->type_name("ENV");
+  app.add_option("--rows", command->rows.rows, "Rows to log")
+      ->required()
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 48))
+      ->type_name("N");
+  app.add_option("--out", command->out, "Folder for the shards; must be new or empty")->required()->type_name("DIR");
+  app.add_option("--seed", command->rows.deployment.seed, "Seed of all randomness; default 0")->type_name("S");
+  app.add_option("--shards", command->shards, "Files to split the rows over; default 1")
+      ->check(CLI::Range(1, kMostShards))
+      ->type_name("K");
+  app.add_option("--policy", command->policy, "Policy that logs; default the environment's first one")
+      ->type_name("FILE");
+  app.add_option("--policy-out", command->policy_out, "Also write the policy that logged, as a policy file")
+      ->type_name("FILE");
+  app.add_option("--rollout", command->rows.deployment.rollout, "Number of the deployment; another one has other rows")
+      ->check(CLI::Range(0, kMaxRollout))
+      ->type_name("T");
+  app.add_option("--actions", command->actions, "Categories or labels (categorical, multilabel)")
+      ->check(CLI::Range(1, kMostActions))
+      ->type_name("K");
+  app.add_option("--compress", command->compress, "gzip (shuffle + deflate) or none")
+      ->check(CLI::IsMember({"gzip", "none"}))
+      ->type_name("HOW");
+  app.add_option("--chunk-rows", command->write.chunk_rows, "Rows in a chunk of the files; default 65,536")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))
+      ->type_name("N");
+  app.add_flag("--float32", command->rows.float32, "Contexts as float32; contexts and actions are rounded first");
+  app.add_option("--sparse-features", command->rows.sparse_features, "Add D features without meaning, stored sparsely")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{2000000000}))
+      ->type_name("D");
+  command->density = app.add_option("--density", command->rows.density, "Share of them present in a row; default 0.01")
+                         ->check(CLI::Range(0.0, 1.0))
+                         ->type_name("P");
+  app.add_flag("--overwrite", command->overwrite, "Replace a folder of shards that is there already");
+  add_common_options(app, command->common);
+  app.callback([command] { run_simulate(*command); });
+}
+
+}  // namespace scrm

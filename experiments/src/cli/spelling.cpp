@@ -1,0 +1,45 @@
+#include "cli/spelling.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace scrm {
+
+int edit_distance(std::string_view a, std::string_view b) {
+  // Three rows of the usual table: a swap looks two rows back.
+  std::vector<int> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) above[j] = static_cast<int>(j);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = static_cast<int>(i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const int replaced = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({replaced, above[j] + 1, row[j - 1] + 1});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    std::swap(before, above);
+    std::swap(above, row);
+  }
+  return above[b.size()];
+}
+
+std::optional<std::string> closest_word(std::string_view typed, const std::vector<std::string>& known) {
+  std::vector<std::string> completions;
+  for (const std::string& word : known) {
+    if (!typed.empty() && word.compare(0, typed.size(), typed) == 0) completions.push_back(word);
+  }
+  if (completions.size() == 1) return completions.front();
+
+  std::optional<std::string> best;
+  int best_distance = static_cast<int>(typed.size() + 2) / 3;
+  for (const std::string& word : known) {
+    const int distance = edit_distance(typed, word);
+    if (distance < best_distance || (distance == best_distance && !best)) {
+      best = word;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace scrm

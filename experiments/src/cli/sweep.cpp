@@ -1,0 +1,174 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cli/command.hpp"
+#include "cli/terminal.hpp"
+#include "report/sweep_table.hpp"
+#include "scrm/experiments/sweep.hpp"
+#include "scrm/io/error.hpp"
+#include "sweep/sweep_progress.hpp"
+
+namespace scrm {
+namespace {
+
+struct SweepCommand {
+  std::string file;
+  SweepOptions options;
+  std::uint64_t shuffle = 0;
+  CommonOptions common;
+};
+
+/// While it lives, the first Ctrl-C (or a polite kill) asks the sweep to stop; the second one ends the program, which
+/// loses no finished run either.
+class InterruptGuard {
+ public:
+  explicit InterruptGuard(const StopToken& stop) {
+    token() = stop;
+    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, &InterruptGuard::request);
+  }
+  ~InterruptGuard() {
+    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
+  }
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+ private:
+  // A signal handler takes no argument of ours: what it needs has to be static.
+  static StopToken& token() {
+    static StopToken instance;
+    return instance;
+  }
+  static void request(int signal) {
+    token().request();
+    std::signal(signal, SIG_DFL);
+  }
+};
+
+/// As a shell reads it back.
+std::string quoted(const std::string& word) {
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c >= 0x80 ||
+           std::string_view("/._-+,:=@%").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string resume_command(const SweepCommand& command) {
+  return fmt::format("scrm sweep {} --out {} --resume", quoted(command.file), quoted(command.options.out));
+}
+
+[[noreturn]] void say_interrupted(const SweepCommand& command, const SweepReport& report) {
+  // Runs that failed are tried again, so nothing of them is kept.
+  const auto kept = static_cast<std::size_t>(
+      std::count_if(report.runs.begin(), report.runs.end(), [](const RunRecord& run) { return run.ok; }));
+  throw Error(ErrorKind::run,
+              fmt::format("stopped on request: {} of {} runs are finished and kept in {}; go on with `{}`", kept,
+                          report.runs.size() + report.unfinished, report.journal, resume_command(command)));
+}
+
+void print_json(const SweepCommand& command, const SweepReport& report, std::size_t failed, double seconds,
+                double cpu_seconds) {
+  nlohmann::json table = nlohmann::json::array();
+  for (const SweepCell& cell : sweep_cells(report.runs)) table.push_back(to_json(cell));
+  const nlohmann::json out = {{"archive", command.options.out},
+                              {"runs", report.runs.size()},
+                              {"failed", failed},
+                              {"resumed", report.resumed},
+                              {"seconds", seconds},
+                              {"cpu_seconds", cpu_seconds},
+                              {"threads", command.common.threads},
+                              {"table", table}};
+  fmt::print("{}\n", out.dump(2));
+}
+
+void print_summary(const SweepCommand& command, const SweepReport& report, double seconds, double cpu_seconds) {
+  fmt::print("{}", sweep_table(sweep_cells(report.runs)));
+  fmt::print(
+      "\n{} run{}{} in {} ({} of CPU time). Loss: mean ± sd over seeds, lambda the best of the list by its mean.\n",
+      with_commas(static_cast<std::int64_t>(report.runs.size())), report.runs.size() == 1 ? "" : "s",
+      report.resumed > 0 ? fmt::format(", {} of them from before,", report.resumed) : "", human_seconds(seconds),
+      human_seconds(cpu_seconds));
+  fmt::print("archive: {}\n", tinted(command.options.out, Tone::strong));
+}
+
+void run(SweepCommand& command) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t cpu_begin = std::clock();
+  const SweepFile file(command.file);
+  SweepOptions options = command.options;
+  options.threads = command.common.threads;
+  options.memory = command.common.memory;
+  options.on_warning = [&command](const std::string& text) { print_warning(text, command.common.quiet); };
+  SweepReport report;
+  {
+    SweepProgress progress(command.common.quiet);
+    options.on_progress = [&progress](const SweepState& state) { progress.update(state); };
+    const InterruptGuard guard(options.stop);
+    report = run_sweep(file, options);
+  }
+  if (report.unfinished > 0) say_interrupted(command, report);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double cpu_seconds = static_cast<double>(std::clock() - cpu_begin) / CLOCKS_PER_SEC;
+  std::size_t failed = 0;
+  const RunRecord* first_failure = nullptr;
+  for (const RunRecord& record : report.runs) {
+    failed += !record.ok;
+    if (!record.ok && first_failure == nullptr) first_failure = &record;
+  }
+  if (command.common.json) {
+    print_json(command, report, failed, seconds, cpu_seconds);
+  } else {
+    print_summary(command, report, seconds, cpu_seconds);
+  }
+  if (failed == 0) return;
+  const std::string others =
+      failed < report.runs.size() ? fmt::format("The others are in {}, and ", command.options.out) : "";
+  throw Error(ErrorKind::run,
+              fmt::format("{} of {} runs failed, the first of them {} / {} with seed {}: {}. {}`{}` tries the failed "
+                          "ones again",
+                          failed, report.runs.size(), first_failure->environment, first_failure->method,
+                          first_failure->seed, first_failure->message, others, resume_command(command)));
+}
+
+}  // namespace
+
+void add_sweep_command(CLI::App& program) {
+  auto command = std::make_shared<SweepCommand>();
+  CLI::App& app =
+      *program.add_subcommand("sweep", "Run methods x environments x hyper-parameters x seeds into one archive");
+  app.footer(
+      "Example, with compare.toml:\n"
+      "  environments = [\"pricing\", \"advertising\"]\n"
+      "  methods      = [\"baseline\", \"crm\", \"scrm\", \"skyline\"]\n"
+      "  seeds        = 10\n"
+      "then:\n"
+      "  scrm sweep compare.toml --out results.h5\n"
+      "Stopped or killed, the same command with --resume goes on where it was.");
+  app.add_option("file", command->file, "What to run, in TOML")->required()->type_name("FILE.toml");
+  app.add_option("--out", command->options.out, "The archive to write")->required()->type_name("RESULTS.h5");
+  auto* resume =
+      app.add_flag("--resume", command->options.resume, "Go on with what is finished: skip it, run the rest");
+  app.add_flag("--overwrite", command->options.overwrite, "Replace an archive that is there already")->excludes(resume);
+  auto* shuffle =
+      app.add_option("--shuffle", command->shuffle, "Start runs in an order drawn from this seed")->type_name("SEED");
+  add_common_options(app, command->common);
+  app.callback([command, shuffle] {
+    if (shuffle->count() > 0) command->options.shuffle_seed = command->shuffle;
+    run(*command);
+  });
+}
+
+}  // namespace scrm

@@ -1,0 +1,223 @@
+#include "cli/terminal.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+namespace scrm {
+namespace {
+
+bool has_colour(int descriptor) {
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return isatty(descriptor) == 1 && (no_colour == nullptr || *no_colour == '\0') &&
+         !(terminal != nullptr && std::string_view(terminal) == "dumb");
+}
+
+/// Columns a cell takes on screen: escape codes take none, and a code point one, however many bytes it has.
+std::size_t shown_width(std::string_view text) {
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\033') {
+      while (i < text.size() && text[i] != 'm') ++i;
+    } else if ((static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U) {  // not a continuation byte
+      ++width;
+    }
+  }
+  return width;
+}
+
+int terminal_columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+void write_stderr(const std::string& text) {
+  // Progress and warnings are a courtesy: a stderr that cannot be written to stops nothing.
+  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
+  static_cast<void>(std::fflush(stderr));
+}
+
+/// 1234567 -> "1.23 M".
+std::string short_count(double number) {
+  constexpr std::array kUnits = {"", " k", " M", " G", " T"};
+  std::size_t unit = 0;
+  while (number >= 1000 && unit + 1 < kUnits.size()) {
+    number /= 1000;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f}", number) : fmt::format("{:.3g}{}", number, kUnits[unit]);
+}
+
+/// Draws itself on one line of stderr and leaves that line empty when it goes.
+class Bar {
+ public:
+  Bar(std::string label, std::string unit) : label_(std::move(label)), unit_(std::move(unit)) {}
+  ~Bar() { erase(); }
+  Bar(const Bar&) = delete;
+  Bar& operator=(const Bar&) = delete;
+
+  void update(std::int64_t done, std::int64_t total) {
+    const Clock::time_point now = Clock::now();
+    if (done >= total) {
+      erase();
+    } else if (now - last_ >= std::chrono::milliseconds(100)) {
+      last_ = now;
+      draw(static_cast<double>(done), static_cast<double>(total), std::chrono::duration<double>(now - start_).count());
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void draw(double done, double total, double seconds) {
+    const double share = std::clamp(done / total, 0.0, 1.0);
+    const double rate = seconds > 0 ? done / seconds : 0;
+    std::string right = fmt::format(" {:3.0f} %", 100 * share);
+    const int columns = terminal_columns() - static_cast<int>(shown_width(label_)) - 2;
+    if (rate > 0 && columns > 40) {  // a line that wraps cannot be redrawn in place
+      right += fmt::format("  {} {}/s  {} left", short_count(rate), unit_, human_seconds((total - done) / rate));
+    }
+    const int room = columns - static_cast<int>(right.size());
+    const int width = std::min(room, 40);
+    std::string bar;
+    if (width >= 10) {
+      const int filled = static_cast<int>(share * width);
+      for (int i = 0; i < width; ++i) bar += i < filled ? "━" : "─";
+      bar = " " + bar;
+    }
+    write_stderr("\r\033[K" + label_ + bar + right);
+    drawn_ = true;
+  }
+
+  void erase() {
+    if (drawn_) write_stderr("\r\033[K");
+    drawn_ = false;
+  }
+
+  std::string label_;
+  std::string unit_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_ = start_;  // so that work of less than a tenth of a second shows nothing
+  bool drawn_ = false;
+};
+
+}  // namespace
+
+bool stdout_has_colour() {
+  return has_colour(STDOUT_FILENO);
+}
+bool stderr_has_colour() {
+  return has_colour(STDERR_FILENO);
+}
+
+std::string tinted(std::string_view text, Tone tone) {
+  constexpr std::array kCodes = {"", "1", "2", "32", "33", "31"};
+  if (tone == Tone::plain || !stdout_has_colour()) return std::string(text);
+  return fmt::format("\033[{}m{}\033[0m", kCodes[static_cast<std::size_t>(tone)], text);
+}
+
+std::string with_commas(std::int64_t number) {
+  std::string digits = fmt::format("{}", number);
+  const std::size_t first_digit = number < 0 ? 1 : 0;
+  for (std::size_t place = digits.size(); place > first_digit + 3;) {
+    place -= 3;
+    digits.insert(place, 1, ',');
+  }
+  return digits;
+}
+
+std::string human_bytes(double bytes) {
+  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::size_t unit = 0;
+  // 1,023.95 would be rounded up to 1,024.0 of the smaller unit.
+  while (bytes >= (unit == 0 ? 1024 : 1023.95) && unit + 1 < kUnits.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
+}
+
+std::string human_seconds(double seconds) {
+  if (!std::isfinite(seconds)) return "?";
+  if (seconds < 9.995) return fmt::format("{:.2f} s", seconds);
+  if (seconds < 59.95) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string human_number(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  const double size = std::abs(value);
+  if (size == 0) return "0";
+  if (size >= 1e7 || size < 1e-4) return fmt::format("{:.3e}", value);
+  if (value == std::round(value) || size >= 1e5) return with_commas(std::llround(value));
+  if (size >= 1000) {
+    const std::int64_t tenths = std::llround(value * 10);
+    return fmt::format("{}.{}", with_commas(tenths / 10), std::abs(tenths % 10));
+  }
+  return size >= 1 ? fmt::format("{:.{}f}", value,
+                                 size >= 100  ? 2
+                                 : size >= 10 ? 3
+                                              : 4)
+                   : fmt::format("{:#.4g}", value);
+}
+
+Table::Table(std::vector<std::string> header, std::vector<Align> align)
+    : header_(std::move(header)), align_(std::move(align)) {
+  align_.resize(header_.size(), Align::left);
+}
+
+void Table::add(std::vector<std::string> cells) {
+  cells.resize(header_.size());
+  rows_.push_back(std::move(cells));
+}
+
+std::string Table::text(int indent) const {
+  std::vector<std::size_t> widths;
+  for (const std::string& cell : header_) widths.push_back(shown_width(cell));
+  for (const auto& row : rows_) {
+    for (std::size_t j = 0; j < row.size(); ++j) widths[j] = std::max(widths[j], shown_width(row[j]));
+  }
+
+  std::string text;
+  const auto add_line = [&](const std::vector<std::string>& cells, bool is_header) {
+    std::string line(static_cast<std::size_t>(std::max(indent, 0)), ' ');
+    for (std::size_t j = 0; j < cells.size(); ++j) {
+      const std::string padding(widths[j] - shown_width(cells[j]), ' ');
+      const std::string cell = is_header ? tinted(cells[j], Tone::strong) : cells[j];
+      if (j > 0) line += "  ";
+      line += align_[j] == Align::right ? padding + cell : cell + padding;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  };
+  const bool titled = std::any_of(header_.begin(), header_.end(), [](const auto& cell) { return !cell.empty(); });
+  if (titled) add_line(header_, true);
+  for (const auto& row : rows_) add_line(row, false);
+  return text;
+}
+
+Progress progress_bar(const std::string& label, bool quiet, const std::string& unit) {
+  if (quiet || isatty(STDERR_FILENO) != 1) return {};
+  return
+      [bar = std::make_shared<Bar>(label, unit)](std::int64_t done, std::int64_t total) { bar->update(done, total); };
+}
+
+void print_warning(const std::string& text, bool quiet) {
+  if (quiet) return;
+  write_stderr(stderr_has_colour() ? fmt::format("\033[33mwarning:\033[0m {}\n", text)
+                                   : fmt::format("warning: {}\n", text));
+}
+
+}  // namespace scrm

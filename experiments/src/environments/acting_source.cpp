@@ -1,0 +1,158 @@
+#include "scrm/experiments/acting_source.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "environments/record_actions.hpp"
+#include "scrm/io/audit.hpp"
+
+namespace scrm {
+namespace {
+
+/// The columns that acting adds, without the context.
+Schema added_columns(const Schema& schema) {
+  Schema added = schema;
+  added.features = 0;
+  added.sparse = false;
+  return added;
+}
+
+std::int64_t score_columns(const Schema& schema) {
+  return std::max(1, schema.num_actions);
+}
+
+}  // namespace
+
+Schema acted_schema(const Policy& policy, const Schema& contexts, ActionKind action_kind, int num_actions) {
+  Schema schema;
+  schema.stage = RowStage::acted;
+  schema.features = contexts.features;
+  schema.sparse = contexts.sparse;
+  schema.context_type = contexts.context_type;
+  switch (policy.kind) {
+    case PolicyKind::gaussian:
+    case PolicyKind::lognormal:
+      schema.action_kind = ActionKind::continuous;
+      break;
+    case PolicyKind::softmax:
+      schema.action_kind = ActionKind::categorical;
+      schema.num_actions = policy.outputs;
+      break;
+    case PolicyKind::multilabel:
+      schema.action_kind = ActionKind::multilabel;
+      schema.num_actions = policy.outputs;
+      break;
+    case PolicyKind::uniform:
+      schema.action_kind = action_kind;
+      schema.num_actions = num_actions;
+      break;
+  }
+  if (schema.action_kind == ActionKind::multilabel) {
+    const bool joint = policy.kind == PolicyKind::multilabel && policy.mixing == Mixing::joint && policy.epsilon > 0;
+    schema.propensity = PropensityForm::logarithm;
+    schema.label_propensity = !joint;
+  }
+  return schema;
+}
+
+struct ActingSource::Group final : BlockGroup {
+  std::shared_ptr<BlockGroup> below;
+};
+
+struct ActingSource::Loader final : BlockLoader {
+  Loader(std::unique_ptr<BlockLoader> contexts, const Schema& schema)
+      : below(std::move(contexts)), buffer(added_columns(schema)) {}
+
+  std::unique_ptr<BlockLoader> below;
+  BlockBuffer buffer;
+  PolicyScratch memory;
+  PolicyScratch policy;
+};
+
+ActingSource::ActingSource(Source& contexts, const Schema& schema, const Policy& policy, const std::string& policy_name,
+                           const Deployment& deployment)
+    : contexts_(contexts),
+      schema_(schema),
+      policy_(policy),
+      policy_name_(policy_name),
+      deployment_(deployment),
+      target_(make_target_policy(policy, schema, policy_name)),
+      block_totals_(static_cast<std::size_t>(contexts.blocks())),
+      counts_(static_cast<std::size_t>(schema.num_actions)) {}
+
+std::size_t ActingSource::group_bytes() const {
+  // Loaders do not count the entries of sparse contexts, and whoever writes them holds them once more.
+  return contexts_.group_bytes() * (schema_.sparse ? 2 : 1);
+}
+
+std::size_t ActingSource::loader_bytes() const {
+  const auto columns = static_cast<std::size_t>(score_columns(schema_) + 1);
+  return contexts_.loader_bytes() + block_buffer_bytes(added_columns(schema_)) + columns * kBlockRows * sizeof(double) +
+         target_->scratch_bytes();
+}
+
+std::unique_ptr<BlockLoader> ActingSource::make_loader() const {
+  return std::make_unique<Loader>(contexts_.make_loader(), schema_);
+}
+
+std::unique_ptr<BlockGroup> ActingSource::fetch(std::int64_t first_block, int count) {
+  auto group = std::make_unique<Group>();
+  if (count == 1 && first_block == last_index_) {
+    group->below = last_block_;
+    return group;
+  }
+  group->below = contexts_.fetch(first_block, count);
+  last_block_ = count == 1 ? group->below : nullptr;
+  last_index_ = count == 1 ? first_block : -1;
+  return group;
+}
+
+Block ActingSource::load(BlockGroup& group, std::int64_t index, BlockLoader& loader, Audit&) const {
+  auto& own = static_cast<Loader&>(loader);
+  Audit bad;
+  const Block context = contexts_.load(*static_cast<Group&>(group).below, index, *own.below, bad);
+  require_clean(bad, false);
+
+  Block block = own.buffer.view(context.first_row, context.rows);
+  block.features = context.features;
+  block.context_type = context.context_type;
+  block.context = context.context;
+  block.sparse = context.sparse;
+  double* columns = own.memory.columns(0, score_columns(schema_) + 1);
+  record_actions({policy_, *target_, deployment_}, block, {own.policy, columns + kBlockRows, columns}, own.buffer);
+  require_loggable(block, policy_name_);
+  count(index, block);
+  return block;
+}
+
+void ActingSource::count(std::int64_t index, const Block& block) const {
+  std::vector<std::int64_t> counts(counts_.size());
+  double sum = 0;
+  if (block.action != nullptr) sum = std::accumulate(block.action, block.action + block.rows, 0.0);
+  if (block.category != nullptr) {
+    for (int i = 0; i < block.rows; ++i) ++counts[static_cast<std::size_t>(block.category[i])];
+  }
+  if (block.bits != nullptr) {
+    for (std::size_t k = 0; k < counts.size(); ++k) {
+      const std::uint8_t* column = block.bits + k * kBlockRows;
+      counts[k] = std::accumulate(column, column + block.rows, std::int64_t{0});
+    }
+  }
+  const std::lock_guard lock(totals_mutex_);
+  BlockTotal& total = block_totals_[static_cast<std::size_t>(index)];
+  if (total.rows >= 0) return;  // a block that the border of two shards cuts is loaded for both
+  total = {block.rows, sum};
+  std::transform(counts.begin(), counts.end(), counts_.begin(), counts_.begin(), std::plus<>());
+}
+
+ActionTotals ActingSource::totals() const {
+  const std::lock_guard lock(totals_mutex_);
+  ActionTotals totals{.counts = counts_};
+  for (const BlockTotal& block : block_totals_) {
+    totals.rows += std::max(0, block.rows);
+    totals.sum += block.sum;
+  }
+  return totals;
+}
+
+}  // namespace scrm

@@ -1,0 +1,63 @@
+#include "environments/record_actions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "scrm/experiments/sample_actions.hpp"
+#include "scrm/io/error.hpp"
+#include "scrm/kernels/elementary.hpp"
+
+namespace scrm {
+
+void record_actions(const Actor& actor, const Block& block, const ActingScratch& scratch, BlockBuffer& buffer) {
+  actor.target.scores(block, scratch.policy, scratch.scores);
+  sample_actions(actor.policy, actor.deployment, block, scratch.scores, actor.float32, buffer, actor.normals);
+  record_propensities(actor, block, scratch, buffer);
+}
+
+void record_propensities(const Actor& actor, const Block& block, const ActingScratch& scratch, BlockBuffer& buffer) {
+  const Schema& schema = buffer.schema();
+  double* density = scratch.log_density;
+  if (schema.propensity == PropensityForm::linear && actor.policy.kind == PolicyKind::uniform) {
+    // exp(-log K) may differ from 1/K in the last bit, and 1/K is what a uniform policy is evaluated with.
+    std::fill_n(density, kBlockRows, 1.0 / block.num_actions);
+  } else {
+    actor.target.log_density(block, scratch.policy, density);
+    if (schema.propensity == PropensityForm::linear) exp_array(density, density, kBlockRows);
+  }
+  std::copy_n(density, block.rows, buffer.propensity());
+  if (schema.label_propensity) actor.target.label_probability(block, scratch.policy, buffer.label_propensity());
+}
+
+void record_certain(const Block& block, BlockBuffer& buffer) {
+  std::fill_n(buffer.propensity(), block.rows, buffer.schema().propensity == PropensityForm::linear ? 1.0 : 0.0);
+  if (!buffer.schema().label_propensity) return;
+  for (int k = 0; k < block.num_actions; ++k) {
+    std::fill_n(buffer.label_propensity() + static_cast<std::int64_t>(k) * kBlockRows, block.rows, 1.0);
+  }
+}
+
+void require_loggable(const Block& block, const std::string& policy_name) {
+  for (int i = 0; i < block.rows; ++i) {
+    const bool linear = block.propensity != nullptr;
+    const double propensity = linear ? block.propensity[i] : block.log_propensity[i];
+    const bool action_fine = block.action == nullptr || std::isfinite(block.action[i]);
+    const bool propensity_fine = std::isfinite(propensity) && (propensity > 0 || !linear);
+    const bool loss_fine = block.loss == nullptr || std::isfinite(block.loss[i]);
+    if (action_fine && propensity_fine && loss_fine) continue;
+    std::string row = block.action != nullptr     ? fmt::format("action {}, ", block.action[i])
+                      : block.category != nullptr ? fmt::format("action {}, ", block.category[i])
+                                                  : "";
+    row += fmt::format("{} {}", linear ? "propensity" : "log_propensity", propensity);
+    if (block.loss != nullptr) row += fmt::format(", loss {}", block.loss[i]);
+    throw Error(
+        ErrorKind::run,
+        fmt::format("the policy gives a row that cannot be logged: {}; its parameters or the context are too large",
+                    row),
+        {.file = policy_name, .row = block.first_row + i});
+  }
+}
+
+}  // namespace scrm

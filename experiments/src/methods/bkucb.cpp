@@ -1,0 +1,20 @@
+#include "methods/kernel_bandit.hpp"
+
+namespace scrm {
+namespace {
+
+/// Batch kernel UCB: kernel ridge, and the action of the largest upper confidence bound.
+constexpr BanditTraits kBkucb{KernelKind::polynomial, true};
+
+}  // namespace
+
+std::unique_ptr<Learner> make_bkucb(const LearnerSetup& setup) {
+  return std::make_unique<KernelBandit>(setup, kBkucb);
+}
+
+MethodNeeds bkucb_needs(const Setting& setting, const RunOptions& options, const HyperParameters& parameters,
+                        int threads) {
+  return bandit_needs(kBkucb, setting, options, parameters, threads);
+}
+
+}  // namespace scrm

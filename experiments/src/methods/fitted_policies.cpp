@@ -1,0 +1,83 @@
+#include "methods/fitted_policies.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace scrm {
+namespace {
+
+bool together(const HyperParameters& a, const HyperParameters& b) {
+  return a.lambda.kind == LambdaKind::given && b.lambda.kind == LambdaKind::given && a.l2 == b.l2;
+}
+
+}  // namespace
+
+FittedPolicies::FittedPolicies(const LearnerSetup& setup)
+    : setup_(setup), policies_(setup.runs.size(), setup.world.start()), notes_(setup.runs.size()) {}
+
+LearnOptions FittedPolicies::learn_options(const HyperParameters& run, double rows, int batch) const {
+  const RunOptions& options = setup_.options;
+  LearnOptions out;
+  out.rules.estimator = options.estimator;
+  out.rules.penalty = options.penalty;
+  out.rules.l2 = run.l2;
+  out.rules.largest_weight = options.largest_weight;
+  out.alpha = options.alpha;
+  out.minimize.bound = options.bound;
+  out.whiten = true;
+  out.keep_start_if_flat = true;
+  out.minimize.max_iterations = options.max_iterations;
+  out.minimize.tolerance = options.tolerance;
+  out.minimize.relative_decrease = options.relative_decrease;
+  // Splits of different batches and seeds must not be alike.
+  out.seed = setup_.seed * 1'000'003 + static_cast<std::uint64_t>(batch);
+  // A run in its last rollout is nearly done and may end.
+  if (batch + 1 < options.rollouts) out.on_progress = [stop = setup_.stop](const PathPoint&) { stop.check(); };
+  switch (run.lambda.kind) {
+    case LambdaKind::given:
+      out.lambdas = {run.lambda.value};
+      break;
+    case LambdaKind::automatic:
+      out.lambda_rule = LambdaRule::automatic;
+      out.lambdas = options.lambda_candidates;
+      break;
+    case LambdaKind::theory:
+      out.lambda_rule = LambdaRule::theory;
+      break;
+    case LambdaKind::log_rows:
+      out.lambdas = {std::sqrt(18 * std::log(rows))};
+      break;
+  }
+  return out;
+}
+
+void FittedPolicies::keep(std::size_t run, const LearnedPolicy& learned) {
+  policies_[run] = learned.policy;
+  rows_read_ += learned.search.evaluations * learned.value.rows;
+  std::map<std::string, double>& notes = notes_[run];
+  notes["lambda"] = learned.lambda;
+  notes["risk"] = learned.value.risk;
+  notes["penalty"] = learned.value.penalty;
+  notes["evaluations"] = learned.search.evaluations;
+  if (learned.value.ess) notes["ess"] = *learned.value.ess;
+  notes["theta_0"] = learned.policy.theta.front();
+}
+
+void FittedPolicies::fit(Source& rows, int batch, bool warm) {
+  const auto n = static_cast<double>(rows.rows());
+  for (std::size_t first = 0; first < setup_.runs.size();) {
+    const HyperParameters& run = setup_.runs[first];
+    LearnOptions options = learn_options(run, n, batch);
+    std::size_t last = first + 1;
+    // One start for all is what lets searches share their passes.
+    while (!warm && last < setup_.runs.size() && together(run, setup_.runs[last])) {
+      options.lambdas.push_back(setup_.runs[last++].lambda.value);
+    }
+    const Policy start = warm ? policies_[first] : setup_.world.start();
+    const LearnReport report = learn(rows, start, options, setup_.pass);
+    for (std::size_t r = first; r < last; ++r) keep(r, report.policies[r - first]);
+    first = last;
+  }
+}
+
+}  // namespace scrm

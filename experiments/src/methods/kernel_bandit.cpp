@@ -1,0 +1,206 @@
+#include "methods/kernel_bandit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "scrm/io/error.hpp"
+
+namespace scrm {
+namespace {
+
+constexpr double kMostKernelRatio = 1e15;
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Error(ErrorKind::usage, what);
+}
+
+void check(const Schema& schema, const StateSpace& space, const RunOptions& options) {
+  const BanditOptions& bandit = options.bandit;
+  if (schema.action_kind == ActionKind::categorical) {
+    refuse("kernel bandits choose numbers or bits, and these actions are categories; leave the method out here");
+  }
+  if (space.labels == 0) return;
+  if (!space.one_number()) {
+    if (!bandit.kernel) return;
+    refuse(
+        "encoding = \"bits\" has a kernel of its own, (x.x' + 1)(a.a' + 1); leave kernel out, or use encoding = "
+        "\"integer\"");
+  }
+  if (space.labels > kMostIntegerLabels) {
+    refuse(fmt::format("{} labels are too many for one integer, {} are the most; use encoding = \"bits\"", space.labels,
+                       kMostIntegerLabels));
+  }
+  if (space.kernel.power() == 0 && space.labels > kMostTriedLabels) {
+    refuse(
+        fmt::format("{} labels are 2^{} actions, which the gaussian kernel can only try one by one, for {} labels at "
+                    "most; use kernel = \"polynomial\" or encoding = \"bits\"",
+                    space.labels, space.labels, kMostTriedLabels));
+  }
+}
+
+/// The dual solver works with kernel values as they are and keeps 15 digits of them: integers whose powers take more
+/// than that would leave nothing of the context, and actions chosen by rounding.
+bool loses_digits(const StateSpace& space, double lambda) {
+  if (space.labels == 0 || space.kernel.power() == 0) return false;
+  return std::pow(4.0, space.labels * space.kernel.power()) > kMostKernelRatio * std::max(lambda, 1.0);
+}
+
+bool same_action(const StateSpace& space, BlockBuffer& a, BlockBuffer& b, int row) {
+  if (space.labels == 0) return a.action()[row] == b.action()[row];
+  for (std::int64_t k = 0; k < space.labels; ++k) {
+    if (a.bits()[k * kBlockRows + row] != b.bits()[k * kBlockRows + row]) return false;
+  }
+  return true;
+}
+
+/// Rows of all batches, as the world cuts them.
+std::int64_t rows_in_all(const LearnerSetup& setup) {
+  std::int64_t rows = 0;
+  for (int b = 0; b < setup.options.rollouts; ++b) rows += setup.world.batch_rows(b);
+  return rows;
+}
+
+}  // namespace
+
+StateSpace state_space(const BanditTraits& traits, const Schema& schema, const RunOptions& options) {
+  StateSpace space;
+  space.labels = schema.action_kind == ActionKind::multilabel ? schema.num_actions : 0;
+  space.kernel.kind = options.bandit.kernel.value_or(traits.kernel);
+  space.kernel.features = schema.features;
+  space.kernel.degree = options.bandit.degree;
+  space.kernel.length = options.bandit.length;
+  if (space.labels > 0 && options.bandit.encoding == ActionEncoding::bits) {
+    space.kernel.kind = KernelKind::bits;
+    space.kernel.actions = space.labels;
+  }
+  return space;
+}
+
+KernelRidgeOptions ridge_options(const StateSpace& space, const RunOptions& options, double lambda, std::int64_t rows) {
+  KernelRidgeOptions ridge;
+  ridge.kernel = space.kernel;
+  ridge.lambda = lambda;
+  ridge.expected_rows = rows;
+  ridge.memory = std::numeric_limits<std::size_t>::max();
+  if (options.bandit.points) {
+    ridge.solver = RidgeSolver::nystroem;
+    ridge.points = *options.bandit.points;
+  }
+  ridge.solver = KernelRidge::choose(ridge);
+  if (ridge.solver == RidgeSolver::dual && loses_digits(space, lambda)) ridge.solver = RidgeSolver::nystroem;
+  return ridge;
+}
+
+MethodNeeds bandit_needs(const BanditTraits& traits, const Setting& setting, const RunOptions& options,
+                         const HyperParameters& parameters, int threads) {
+  const StateSpace space = state_space(traits, setting.schema(options), options);
+  const std::int64_t rows = setting.rows_before(options.rollouts, options);
+  const std::int64_t last = rows - setting.rows_before(options.rollouts - 1, options);
+  const KernelRidgeOptions ridge = ridge_options(space, options, parameters.lambda.value, rows);
+  const std::int64_t dimension = KernelRidge::most_dimension(ridge, rows);
+  MethodNeeds needs;
+  // Integers that cannot be counted are refused when the run begins.
+  if (space.one_number() && space.labels > kMostIntegerLabels) return needs;
+  needs.bytes = KernelRidge::bytes_needed(ridge, rows) + rule_bytes(space, dimension, threads) +
+                static_cast<std::size_t>(last * (space.kernel.width() + 1)) * sizeof(double);
+  if (options.bandit.compare_points && ridge.solver == RidgeSolver::nystroem) {
+    KernelRidgeOptions twice = ridge;
+    twice.points *= 2;
+    needs.bytes += KernelRidge::bytes_needed(twice, rows) + rule_bytes(space, 2 * dimension, threads) +
+                   static_cast<std::size_t>(rows * (space.kernel.width() + 1)) * sizeof(double);
+  }
+  // A row meets every pair of dimensions, an operation each: about what a byte costs that is read.
+  needs.cost = static_cast<double>(rows) * static_cast<double>(dimension) * static_cast<double>(dimension);
+  // Conjugate gradients take about a hundred steps instead.
+  if (ridge.solver == RidgeSolver::iterative) needs.cost = 100.0 * static_cast<double>(rows * dimension);
+  if (ridge.solver == RidgeSolver::nystroem) {
+    needs.way_out = "set points, of which there are too many, to fewer";
+  } else if (space.labels > 0 && space.one_number()) {
+    needs.way_out = "use encoding = \"bits\", or inducing points such as points = 1000";
+  } else {
+    needs.way_out = "use inducing points, such as points = 1000";
+  }
+  return needs;
+}
+
+KernelBandit::KernelBandit(const LearnerSetup& setup, const BanditTraits& traits)
+    : world_(setup.world),
+      options_(setup.options.bandit),
+      rollouts_(setup.options.rollouts),
+      traits_(traits),
+      no_policy_(setup.world.start()),
+      space_(state_space(traits, setup.world.schema(), setup.options)) {
+  no_policy_.theta.clear();
+  check(setup.world.schema(), space_, setup.options);
+  const double lambda = setup.runs.front().lambda.value;
+  ridge_options_ = ridge_options(space_, setup.options, lambda, rows_in_all(setup));
+  ridge_ = std::make_shared<KernelRidge>(ridge_options_);
+}
+
+double KernelBandit::beta(int batch) const {
+  if (!traits_.optimistic) return 0;
+  const std::int64_t n = options_.beta == BetaRule::rows ? ridge_->rows() : batch + 1;
+  return n > 0 ? 1 / std::sqrt(static_cast<double>(n)) : 0;
+}
+
+bool KernelBandit::compares() const {
+  return options_.compare_points && ridge_options_.solver == RidgeSolver::nystroem;
+}
+
+void KernelBandit::learn(Source& rows, int batch) {
+  Batch added;
+  added.states.reserve(static_cast<std::size_t>(rows.rows() * space_.kernel.width()));
+  added.rewards.reserve(static_cast<std::size_t>(rows.rows()));
+  const std::unique_ptr<BlockLoader> loader = rows.make_loader();
+  Audit audit;
+  for (std::int64_t b = 0; b < rows.blocks(); ++b) {
+    const std::unique_ptr<BlockGroup> group = rows.fetch(b, 1);
+    append_states(space_, rows.load(*group, b, *loader, audit), added.states, added.rewards);
+  }
+  try {
+    ridge_->add(added.states, added.rewards);
+  } catch (const Error& error) {
+    // The ridge counts rows within the batch and does not know what a sweep calls its options.
+    throw Error(error.kind(),
+                fmt::format("batch {}: {} (lambda: bandit_lambdas; inducing points: points)", batch, error.what()));
+  }
+  rows_read_ += static_cast<double>(rows.rows());
+  rule_ = std::make_shared<const ActionRule>(best_action_rule(ridge_, space_, beta(batch)));
+  tested_ = world_.test_loss(*rule_);
+  if (!compares()) return;
+  kept_.push_back(std::move(added));
+  if (batch + 1 == rollouts_) changed_ = share_changed_by_twice_the_points(beta(batch));
+}
+
+double KernelBandit::share_changed_by_twice_the_points(double beta) const {
+  KernelRidgeOptions twice = ridge_options_;
+  twice.points *= 2;
+  const auto other = std::make_shared<KernelRidge>(twice);
+  for (const Batch& batch : kept_) other->add(batch.states, batch.rewards);
+  const ActionRule closer = best_action_rule(other, space_, beta);
+  std::atomic<std::int64_t> contexts = 0, changed = 0;
+  // The test is what visits all test contexts: this rule acts as before, and asks the other beside.
+  world_.test_loss([&](const Block& block, BlockBuffer& actions) {
+    BlockBuffer others(world_.schema());
+    (*rule_)(block, actions);
+    closer(block, others);
+    contexts += block.rows;
+    for (int i = 0; i < block.rows; ++i) changed += !same_action(space_, actions, others, i);
+  });
+  return contexts > 0 ? static_cast<double>(changed) / static_cast<double>(contexts) : 0;
+}
+
+std::map<std::string, double> KernelBandit::notes(std::size_t) const {
+  std::map<std::string, double> notes = {{"loss_without_epsilon", tested_.plain},
+                                         {"dimension", static_cast<double>(ridge_->dimension())},
+                                         {"trace_error", ridge_->trace_error()}};
+  if (changed_) notes["changed_actions"] = *changed_;
+  return notes;
+}
+
+}  // namespace scrm

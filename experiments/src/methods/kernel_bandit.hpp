@@ -1,0 +1,77 @@
+/// KernelBandit: plays, batch after batch, the action that kernel ridge regression on all rows so far thinks best.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "methods/action_choice.hpp"
+#include "scrm/experiments/method.hpp"
+
+namespace scrm {
+
+/// What makes a method of a kernel bandit.
+struct BanditTraits {
+  KernelKind kernel = KernelKind::linear;  ///< unless the options name one, or bits have their own
+  bool optimistic = false;                 ///< adds β widths to means, β = 1/√n or as the options say; else β = 0
+};
+
+/// As one integer, so many labels at most: beyond, the powers of integers leave nothing of the context.
+inline constexpr int kMostIntegerLabels = 30;
+/// Where every integer is tried one by one, which kernels without a polynomial need.
+inline constexpr int kMostTriedLabels = 10;
+
+/// How rows of this schema become states under the options.
+StateSpace state_space(const BanditTraits& traits, const Schema& schema, const RunOptions& options);
+
+/// The ridge behind a run that logs so many rows in all. The solver follows from sizes alone, not from the machine's
+/// memory, since approximations have other numbers.
+KernelRidgeOptions ridge_options(const StateSpace& space, const RunOptions& options, double lambda, std::int64_t rows);
+
+/// What a run needs for its ridge and for choosing actions.
+MethodNeeds bandit_needs(const BanditTraits& traits, const Setting& setting, const RunOptions& options,
+                         const HyperParameters& parameters, int threads);
+
+/// q(x, a) = mean + β width over states (x, a) with the rewards −loss, and the action of the largest q. The first batch
+/// is the logged one; each later one enters the ridge as it comes.
+class KernelBandit final : public Learner {
+ public:
+  /// Throws Error (usage) for actions, kernels and encodings that do not go together, with a way out.
+  KernelBandit(const LearnerSetup& setup, const BanditTraits& traits);
+
+  void learn(Source& rows, int batch) override;
+  /// There is no θ behind a rule.
+  const Policy& policy(std::size_t) const override { return no_policy_; }
+  Deployed next_actor() const override { return {no_policy_, true, rule_}; }
+  double test_loss(const World&, std::size_t) const override { return tested_.loss; }
+  /// The test loss without ε, the ridge's dimension, and the share of the kernel that inducing points leave out. At the
+  /// last rollout, where asked for: the share of test contexts for which twice the points choose another action.
+  std::map<std::string, double> notes(std::size_t) const override;
+  double rows_read() const override { return rows_read_; }
+
+ private:
+  struct Batch {
+    std::vector<double> states, rewards;
+  };
+
+  double beta(int batch) const;
+  /// Whether the effect of inducing points on actions is wanted and there is one.
+  bool compares() const;
+  double share_changed_by_twice_the_points(double beta) const;
+
+  const World& world_;
+  BanditOptions options_;
+  int rollouts_;
+  KernelRidgeOptions ridge_options_;
+  BanditTraits traits_;
+  Policy no_policy_;
+  StateSpace space_;
+  std::shared_ptr<KernelRidge> ridge_;
+  std::shared_ptr<const ActionRule> rule_;
+  RuleLoss tested_;
+  std::vector<Batch> kept_;  // for the comparison alone
+  std::optional<double> changed_;
+  double rows_read_ = 0;
+};
+
+}  // namespace scrm

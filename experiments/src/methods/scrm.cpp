@@ -1,0 +1,28 @@
+#include "methods/fitted_policies.hpp"
+
+namespace scrm {
+namespace {
+
+/// Sequential counterfactual risk minimization: what was learned last logs the next batch.
+class Scrm final : public Learner {
+ public:
+  explicit Scrm(const LearnerSetup& setup) : warm_(setup.options.warm_start), fitted_(setup) {}
+
+  void learn(Source& rows, int batch) override { fitted_.fit(rows, batch, warm_); }
+  const Policy& policy(std::size_t run) const override { return fitted_.policy(run); }
+  Deployed next_actor() const override { return {fitted_.policy(0), true}; }
+  std::map<std::string, double> notes(std::size_t run) const override { return fitted_.notes(run); }
+  double rows_read() const override { return fitted_.rows_read(); }
+
+ private:
+  bool warm_;
+  FittedPolicies fitted_;
+};
+
+}  // namespace
+
+std::unique_ptr<Learner> make_scrm(const LearnerSetup& setup) {
+  return std::make_unique<Scrm>(setup);
+}
+
+}  // namespace scrm

@@ -1,0 +1,163 @@
+#include "report/evaluation_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/terminal.hpp"
+
+namespace scrm {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number_or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json estimate_json(const Estimate& estimate) {
+  return {{"estimator", estimate.estimator},
+          {"value", number_or_null(estimate.value)},
+          {"stderr", number_or_null(estimate.standard_error)},
+          {"low", number_or_null(estimate.low)},
+          {"high", number_or_null(estimate.high)},
+          {"parameter", number_or_null(estimate.parameter)}};
+}
+
+Json diagnostics_json(const Diagnostics& diagnostics) {
+  return {{"mean_weight", number_or_null(diagnostics.mean_weight)},
+          {"mean_weight_z", number_or_null(diagnostics.mean_weight_z)},
+          {"ess", number_or_null(diagnostics.ess)},
+          {"max_weight", number_or_null(diagnostics.max_weight)},
+          {"max_weight_share", number_or_null(diagnostics.max_weight_share)},
+          {"warnings", diagnostics.warnings}};
+}
+
+/// Decimals that show two digits of the standard error: more would be noise.
+int decimals_for(const std::optional<double>& standard_error, double value) {
+  const double scale = standard_error.value_or(0) > 0 ? *standard_error : std::abs(value) * 1e-4;
+  if (!(scale > 0)) return 4;
+  return static_cast<int>(std::clamp(1 - std::floor(std::log10(scale)), 0.0, 12.0));
+}
+
+std::string shown(const std::optional<double>& value, int decimals) {
+  if (!value) return "-";
+  return std::abs(*value) >= 1e9 ? fmt::format("{:.4g}", *value) : fmt::format("{:.{}f}", *value, decimals);
+}
+
+std::string parameter_text(const Estimate& estimate) {
+  if (!estimate.parameter) return "";
+  return fmt::format("{} = {:.4g}", estimate.estimator == "clipped" ? "M" : "alpha", *estimate.parameter);
+}
+
+const char* interval_name(IntervalKind kind) {
+  switch (kind) {
+    case IntervalKind::normal:
+      return "normal";
+    case IntervalKind::student:
+      return "Student";
+    case IntervalKind::bernstein:
+      return "Bernstein";
+    case IntervalKind::bootstrap:
+      return "bootstrap";
+  }
+  return "";
+}
+
+std::string estimates_table(const EvaluationReport& report, const EvaluateOptions& options) {
+  using Align = Table::Align;
+  Table table({"policy", "estimator", "value", "std. error",
+               fmt::format("{:g} % interval ({})", options.level * 100, interval_name(options.interval)), ""},
+              {Align::left, Align::left, Align::right, Align::right, Align::right, Align::left});
+  for (const PolicyReport& policy : report.policies) {
+    bool first = true;
+    for (const Estimate& estimate : policy.estimates) {
+      const int decimals = decimals_for(estimate.standard_error, estimate.value.value_or(0));
+      const std::string interval =
+          estimate.low && estimate.high
+              ? fmt::format("[{}, {}]", shown(estimate.low, decimals), shown(estimate.high, decimals))
+              : "-";
+      table.add({first ? tinted(policy.name, Tone::strong) : "", estimate.estimator, shown(estimate.value, decimals),
+                 shown(estimate.standard_error, decimals), interval, tinted(parameter_text(estimate), Tone::dim)});
+      first = false;
+    }
+  }
+  return table.text(2);
+}
+
+std::string diagnostics_table(const EvaluationReport& report) {
+  using Align = Table::Align;
+  Table table({"policy", "mean weight", "z", "ESS", "ESS share", "largest weight", "its share"},
+              {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::right});
+  for (const PolicyReport& policy : report.policies) {
+    const Diagnostics& d = policy.diagnostics;
+    const double rows = static_cast<double>(report.rows);
+    const auto percent = [](const std::optional<double>& share) {
+      return share ? fmt::format("{:.3g} %", 100 * *share) : std::string("-");
+    };
+    table.add({tinted(policy.name, Tone::strong), d.mean_weight ? fmt::format("{:.5g}", *d.mean_weight) : "-",
+               d.mean_weight_z ? fmt::format("{:+.2f}", *d.mean_weight_z) : "-",
+               d.ess ? with_commas(std::llround(*d.ess)) : "-",
+               percent(d.ess ? std::optional(*d.ess / rows) : std::nullopt),
+               d.max_weight ? human_number(*d.max_weight) : "-", percent(d.max_weight_share)});
+  }
+  return table.text(2);
+}
+
+}  // namespace
+
+Json evaluation_json(const EvaluationReport& report, const EvaluationContext& context) {
+  Json policies = Json::array();
+  for (const PolicyReport& policy : report.policies) {
+    Json estimates = Json::array();
+    for (const Estimate& estimate : policy.estimates) estimates.push_back(estimate_json(estimate));
+    policies.push_back({{"name", policy.name},
+                        {"estimates", std::move(estimates)},
+                        {"diagnostics", diagnostics_json(policy.diagnostics)}});
+  }
+  Json reasons = Json::object();
+  for (int reason = 0; reason < kBadRowReasons; ++reason) {
+    const std::int64_t count = report.audit.counts[static_cast<std::size_t>(reason)];
+    if (count > 0) reasons[key(static_cast<BadRow>(reason))] = count;
+  }
+  return {
+      {"rows", report.rows},
+      {"skipped_rows", report.skipped_rows},
+      {"skipped_rows_by_reason", std::move(reasons)},
+      {"seconds", context.seconds},
+      {"threads", context.threads},
+      {"logged_loss", {{"mean", report.loss.true_mean()}, {"min", report.loss.lowest}, {"max", report.loss.highest}}},
+      {"policies", std::move(policies)}};
+}
+
+std::string evaluation_text(const EvaluationReport& report, const EvaluateOptions& options,
+                            const EvaluationContext& context) {
+  const double rate = context.seconds > 0 ? static_cast<double>(report.rows) / context.seconds : 0;
+  const double error = report.loss.standard_deviation() / std::sqrt(report.loss.count);
+  const std::optional<double> shown_error = report.rows > 1 ? std::optional(error) : std::nullopt;
+  const int decimals = decimals_for(shown_error, report.loss.mean);
+  std::string text =
+      fmt::format("{} rows in {} ({:.1f} million rows/s on {} thread{})\n", with_commas(report.rows),
+                  human_seconds(context.seconds), rate / 1e6, context.threads, context.threads == 1 ? "" : "s");
+  text += fmt::format("mean loss of the logged actions: {}{}\n\n",
+                      tinted(shown(report.loss.true_mean(), decimals), Tone::strong),
+                      shown_error ? fmt::format(" (std. error {})", shown(shown_error, decimals)) : "");
+  text += estimates_table(report, options) + "\n" + diagnostics_table(report);
+  if (report.skipped_rows > 0) {
+    text += fmt::format("\n{} bad rows were left out:\n", with_commas(report.skipped_rows));
+    for (int reason = 0; reason < kBadRowReasons; ++reason) {
+      const std::int64_t count = report.audit.counts[static_cast<std::size_t>(reason)];
+      if (count > 0) text += fmt::format("  {:>12}  {}\n", with_commas(count), to_string(static_cast<BadRow>(reason)));
+    }
+  }
+  std::string warnings;
+  for (const PolicyReport& policy : report.policies) {
+    for (const std::string& warning : policy.diagnostics.warnings) {
+      warnings += fmt::format("{} {}: {}\n", tinted("warning", Tone::warning), policy.name, warning);
+    }
+  }
+  return warnings.empty() ? text : text + "\n" + warnings;
+}
+
+}  // namespace scrm

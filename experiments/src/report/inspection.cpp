@@ -1,0 +1,224 @@
+#include "report/inspection.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "cli/terminal.hpp"
+
+namespace scrm {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A mean weight further than this many standard errors from 1 is no accident, even with weights of long tails.
+constexpr double kSuspiciousScore = 5;
+/// Propensities below this make weights that a few rows dominate.
+constexpr double kSmallPropensity = 1e-3;
+/// A share of rows with small propensities that deserves a word.
+constexpr double kNotableShare = 0.01;
+
+Json distribution_json(const Distribution& values) {
+  if (values.count == 0) return {{"min", nullptr}, {"max", nullptr}, {"mean", nullptr}, {"sd", nullptr}};
+  return {{"min", values.min}, {"max", values.max}, {"mean", values.mean}, {"sd", values.sd()}};
+}
+
+Json histogram_json(const PropensityHistogram& histogram) {
+  Json bins = Json::array();
+  for (int b = 0; b < PropensityHistogram::kBins; ++b) {
+    const std::int64_t rows = histogram.counts[static_cast<std::size_t>(b)];
+    if (rows == 0) continue;
+    Json bin = {{"low", PropensityHistogram::lower_edge(b)}, {"high", nullptr}, {"rows", rows}};
+    if (b + 1 < PropensityHistogram::kBins) bin["high"] = PropensityHistogram::lower_edge(b + 1);
+    bins.push_back(std::move(bin));
+  }
+  return bins;
+}
+
+Json audit_json(const Audit& audit) {
+  Json reasons = Json::object();
+  for (int r = 0; r < kBadRowReasons; ++r) {
+    reasons[key(static_cast<BadRow>(r))] = audit.counts[static_cast<std::size_t>(r)];
+  }
+  return reasons;
+}
+
+Json first_bad_json(const Audit& audit) {
+  if (!audit.first) return nullptr;
+  const BadValue& bad = *audit.first;
+  Json value = bad.value;
+  // JSON has no number for these, and which of them it is matters here.
+  if (!std::isfinite(bad.value)) value = fmt::format("{}", bad.value);
+  return {
+      {"reason", key(bad.reason)}, {"file", bad.file}, {"dataset", bad.dataset}, {"row", bad.row}, {"value", value}};
+}
+
+Json rollouts_json(const Inspection& inspection) {
+  std::map<int, std::pair<std::int64_t, int>> rollouts;
+  for (const Shard& shard : inspection.shards) {
+    rollouts[shard.rollout].first += shard.rows;
+    ++rollouts[shard.rollout].second;
+  }
+  Json list = Json::array();
+  for (const auto& [number, sizes] : rollouts) {
+    list.push_back({{"rollout", number}, {"rows", sizes.first}, {"shards", sizes.second}});
+  }
+  return list;
+}
+
+void add_actions(const Inspection& inspection, Json& json) {
+  const Summary& summary = inspection.summary;
+  switch (inspection.schema.action_kind) {
+    case ActionKind::continuous:
+      json["action"] = distribution_json(summary.action);
+      break;
+    case ActionKind::categorical:
+      json["action_counts"] = summary.action_counts;
+      json["uniform_weight"] = distribution_json(summary.uniform_weight);
+      break;
+    case ActionKind::multilabel:
+      json["label_rates"] = Json::array();
+      for (const std::int64_t count : summary.action_counts) {
+        json["label_rates"].push_back(static_cast<double>(count) / static_cast<double>(summary.rows));
+      }
+      break;
+  }
+}
+
+void add_context(const Inspection& inspection, Json& json) {
+  const Summary& summary = inspection.summary;
+  if (inspection.schema.sparse) {
+    json["entries_per_row"] = distribution_json(summary.entries_per_row);
+    json["entries"] = distribution_json(summary.entries);
+    return;
+  }
+  json["context"] = Json::array();
+  for (const Distribution& feature : summary.features) json["context"].push_back(distribution_json(feature));
+}
+
+std::string listed(const std::vector<std::size_t>& numbers) {
+  constexpr std::size_t kMost = 5;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMost, numbers.size()); ++i) {
+    text += fmt::format("{}{}", i > 0 ? ", " : "", numbers[i]);
+  }
+  if (numbers.size() > kMost) text += fmt::format(" and {} more", numbers.size() - kMost);
+  return text;
+}
+
+void remark_on_actions(const Inspection& inspection, std::vector<std::string>& out) {
+  const Summary& summary = inspection.summary;
+  const bool labels = inspection.schema.action_kind == ActionKind::multilabel;
+  std::vector<std::size_t> never;
+  for (std::size_t k = 0; k < summary.action_counts.size(); ++k) {
+    if (summary.action_counts[k] == 0) never.push_back(k);
+  }
+  if (!never.empty()) {
+    out.push_back(fmt::format("{} never {}: {}; nothing can be said about policies that choose {}",
+                              labels ? "labels" : "actions", labels ? "set" : "taken", listed(never),
+                              never.size() == 1 ? "it" : "them"));
+  }
+  const double score = summary.uniform_weight.z_score(1.0);
+  if (never.empty() && std::abs(score) > kSuspiciousScore) {
+    out.push_back(
+        fmt::format("1/(K propensity) averages {}, {} standard errors from 1: the propensities are not those "
+                    "of the policy that chose the actions, or some actions had no chance",
+                    human_number(summary.uniform_weight.mean), human_number(std::abs(score))));
+  }
+}
+
+void remark_on_propensities(const Inspection& inspection, std::vector<std::string>& out) {
+  const Summary& summary = inspection.summary;
+  if (summary.rows > 1 && summary.propensity.min == summary.propensity.max) {
+    out.push_back(fmt::format("every propensity is {}: right for uniform logging, a mistake otherwise",
+                              human_number(summary.propensity.min)));
+  }
+  std::int64_t small = 0;
+  for (int b = 0; PropensityHistogram::lower_edge(b + 1) <= kSmallPropensity; ++b) {
+    small += summary.histogram.counts[static_cast<std::size_t>(b)];
+  }
+  const double share = static_cast<double>(small) / static_cast<double>(summary.rows);
+  if (inspection.schema.action_kind != ActionKind::multilabel && share > kNotableShare) {
+    out.push_back(
+        fmt::format("{} rows ({:.1f} %) have a propensity below {}: a policy that likes their actions will "
+                    "rest on few rows",
+                    with_commas(small), 100 * share, kSmallPropensity));
+  }
+  for (std::size_t t = 0; t < summary.target_weights.size(); ++t) {
+    const double score = summary.target_weights[t].z_score(1.0);
+    if (std::abs(score) > kSuspiciousScore) {
+      out.push_back(fmt::format(
+          "weights of target/{} average {}, {} standard errors from 1: its probabilities or the "
+          "propensities are wrong, or the logging policy never takes actions it takes",
+          inspection.schema.targets[t], human_number(summary.target_weights[t].mean), human_number(std::abs(score))));
+    }
+  }
+}
+
+}  // namespace
+
+std::int64_t Inspection::bytes() const {
+  std::int64_t sum = 0;
+  for (const Shard& shard : shards) sum += shard.bytes;
+  return sum;
+}
+
+std::vector<std::string> remarks(const Inspection& inspection) {
+  const Summary& summary = inspection.summary;
+  std::vector<std::string> out;
+  if (summary.rows == 0) return out;
+  remark_on_actions(inspection, out);
+  remark_on_propensities(inspection, out);
+  if (summary.rows > 1 && summary.loss.min == summary.loss.max) {
+    out.push_back(fmt::format("every loss is {}: there is nothing to compare policies by", summary.loss.min));
+  }
+  std::vector<std::size_t> constant;
+  for (std::size_t j = 0; summary.rows > 1 && j < summary.features.size(); ++j) {
+    if (summary.features[j].min == summary.features[j].max) constant.push_back(j);
+  }
+  if (!constant.empty()) {
+    out.push_back(fmt::format("{}: {}; policies have an intercept already",
+                              constant.size() == 1 ? "a feature never changes" : "features never change",
+                              listed(constant)));
+  }
+  return out;
+}
+
+Json inspection_json(const Inspection& inspection) {
+  const Schema& schema = inspection.schema;
+  const Summary& summary = inspection.summary;
+  Json json = {{"rows", inspection.rows},
+               {"shards", inspection.shards.size()},
+               {"features", schema.features},
+               {"action_kind", to_string(schema.action_kind)},
+               {"num_actions", schema.num_actions},
+               {"sparse", schema.sparse},
+               {"float32", schema.context_type == FloatType::f32},
+               {"bytes", inspection.bytes()},
+               {"bad_rows", inspection.audit.bad_rows()},
+               {"bad_rows_by_reason", audit_json(inspection.audit)},
+               {"first_bad_row", first_bad_json(inspection.audit)},
+               {"rollouts", rollouts_json(inspection)},
+               {"loss", distribution_json(summary.loss)},
+               {"propensity", distribution_json(summary.propensity)}};
+  json["propensity"]["histogram"] = histogram_json(summary.histogram);
+  json["log_propensity"] = distribution_json(summary.log_propensity);
+  add_actions(inspection, json);
+  add_context(inspection, json);
+  json["targets"] = Json::array();
+  for (std::size_t t = 0; t < schema.targets.size(); ++t) {
+    const Distribution& weights = summary.target_weights[t];
+    json["targets"].push_back({{"name", schema.targets[t]},
+                               {"mean_weight", weights.mean},
+                               {"mean_weight_z", weights.z_score(1.0)},
+                               {"max_weight", weights.max}});
+  }
+  json["remarks"] = remarks(inspection);
+  json["seconds"] = inspection.seconds;
+  return json;
+}
+
+}  // namespace scrm

@@ -1,0 +1,420 @@
+#include "scrm/experiments/sweep.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "cli/version.hpp"
+#include "methods/roll_out.hpp"
+#include "scrm/engine/scheduler.hpp"
+#include "scrm/io/error.hpp"
+#include "scrm/io/result_archive.hpp"
+#include "scrm/io/run_journal.hpp"
+#include "scrm/kernels/isa.hpp"
+#include "sweep/sweep_plan.hpp"
+#include "sweep/world_cache.hpp"
+
+namespace scrm {
+namespace {
+
+// What a run holds that makes its rows anew: loaders, partial sums and the search.
+constexpr std::size_t kStreamingBytes = 64 << 20;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+/// "2023-07-23T09:00:00Z".
+std::string time_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+/// Runs that are done in one go: they share their logs, and their passes.
+struct Group {
+  std::size_t part = 0;
+  std::int64_t seed = 0;
+  std::vector<std::size_t> runs;  // indices of the plan
+  double cost = 0;
+  std::size_t memory = 0;
+  std::size_t rows_memory = 0;  // for holding rows; beyond it they are made anew
+  std::string way_out = {};     // what else to do where the memory is too much
+};
+
+/// A sweep while it runs.
+class Sitting {
+ public:
+  Sitting(const SweepFile& file, const SweepOptions& options)
+      : file_(file),
+        options_(options),
+        plan_(file),
+        journal_path_(options.out + ".journal"),
+        worlds_(worlds_to_keep()) {}
+
+  SweepReport run() {
+    for (const std::string& remark : plan_.remarks()) warn(remark);
+    refuse_in_vain();
+    take_up_earlier_runs();
+    const std::vector<Group> groups = group_pending();
+    RunJournal journal(journal_path_, journal_header_);
+    check_identities(journal.found().records);
+    state_.runs = plan_.runs().size();
+    state_.done = resumed_;
+    const std::size_t unfinished = run_groups(groups, journal);
+    SweepReport report;
+    report.resumed = resumed_;
+    report.unfinished = unfinished;
+    report.journal = journal_path_;
+    report.runs = collect();
+    if (unfinished > 0) return report;
+    write(report.runs);
+    journal.remove();
+    return report;
+  }
+
+ private:
+  void warn(const std::string& text) const {
+    if (options_.on_warning) options_.on_warning(text);
+  }
+
+  /// Worlds that are kept for runs to come take this share of the memory; runs have the rest.
+  static constexpr std::size_t kWorldShare = 8;
+
+  std::size_t worlds_to_keep() const {
+    std::size_t largest = 1;
+    for (const SweepPart& part : plan_.parts()) {
+      if (part.setting != nullptr) largest = std::max(largest, part.setting->world_bytes(part.options));
+    }
+    const std::size_t in_use = static_cast<std::size_t>(std::max(1, options_.threads)) + 1;
+    return std::max(in_use, options_.memory / kWorldShare / largest);
+  }
+
+  /// What could only fail after hours of work.
+  void refuse_in_vain() const {
+    if (plan_.runs().empty()) {
+      throw Error(ErrorKind::usage, "no method of the list fits any of its environments, so there is nothing to run",
+                  {.file = file_.path()});
+    }
+    if (options_.out.empty()) throw Error(ErrorKind::usage, "the name of the archive is empty; give --out a file name");
+    std::error_code ignored;
+    if (std::filesystem::is_directory(options_.out, ignored)) {
+      throw Error(ErrorKind::usage, "is a folder; give the name of a file to write", {.file = options_.out});
+    }
+  }
+
+  /// Reads what the archive and the journal hold, and refuses where that would lose or mix something.
+  void take_up_earlier_runs() {
+    journal_header_ = plan_.options_text();
+    const bool archive_there = std::filesystem::exists(options_.out);
+    const std::optional<JournalContents> journal = read_journal(journal_path_);
+    if (!options_.resume) {
+      // A sweep that was stopped before its first run was finished has nothing to lose.
+      if (journal && (!journal->records.empty() || journal->torn_bytes > 0)) {
+        throw Error(ErrorKind::usage,
+                    fmt::format("an unfinished sweep is here, with {} finished runs; --resume goes on with it, or "
+                                "delete the file to begin anew",
+                                journal->records.size()),
+                    {.file = journal_path_});
+      }
+      if (archive_there && !options_.overwrite) {
+        throw Error(ErrorKind::usage,
+                    "the archive is there already; --resume adds what it lacks, --overwrite replaces it",
+                    {.file = options_.out});
+      }
+      return;
+    }
+    if (archive_there) {
+      ResultArchive archive = read_archive(options_.out);
+      refuse_conflicts(archive.attributes["options"], options_.out);
+      check_identities(archive.runs);
+    }
+    if (journal) {
+      refuse_conflicts(journal->header_text, journal_path_);
+      journal_header_ = journal->header_text;
+      check_identities(journal->records);
+    }
+    refuse_mixtures();
+  }
+
+  void refuse_conflicts(const std::string& before, const std::string& file) const {
+    const std::vector<std::string> found = conflicts(before, plan_.options_text());
+    if (found.empty()) return;
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("these runs were made under other options ({}{}), so going on would mix two experiments; "
+                    "undo the change, or write to another --out",
+                    fmt::join(found.begin(), found.begin() + std::min<std::ptrdiff_t>(3, std::ssize(found)), "; "),
+                    found.size() > 3 ? fmt::format("; and {} more", found.size() - 3) : ""),
+        {.file = file});
+  }
+
+  /// Parts that joined a sweep after its journal was begun are not in its header: their runs speak for themselves.
+  void refuse_mixtures() const {
+    std::map<std::string, std::string> planned;
+    for (const PlannedRun& run : plan_.runs()) {
+      if (plan_.parts()[run.part].setting != nullptr) planned[run_key(run.record)] = run.record.identity;
+    }
+    for (const auto& [identity, record] : earlier_) {
+      const auto same = planned.find(run_key(record));
+      if (same == planned.end() || same->second == identity) continue;
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("the finished run {} was made under other options, so going on would mix two experiments; "
+                      "undo the change, or write to another --out",
+                      same->first),
+          {.file = options_.out});
+    }
+  }
+
+  /// Keeps earlier runs that succeeded; those that failed are tried again.
+  void check_identities(const std::vector<RunRecord>& records) {
+    for (const RunRecord& record : records) {
+      if (record.ok) earlier_[record.identity] = record;
+    }
+    resumed_ = 0;
+    for (const PlannedRun& run : plan_.runs()) resumed_ += earlier_.count(run.record.identity);
+  }
+
+  std::vector<Group> group_pending() {
+    std::map<std::pair<std::size_t, std::int64_t>, Group> shared;
+    std::vector<Group> groups;
+    for (std::size_t i = 0; i < plan_.runs().size(); ++i) {
+      const PlannedRun& run = plan_.runs()[i];
+      const SweepPart& part = plan_.parts()[run.part];
+      if (earlier_.count(run.record.identity) > 0) continue;
+      if (part.setting == nullptr) {
+        finished_[run.record.identity] = without_data(run, part.failure);
+        continue;
+      }
+      if (part.method.method->deploys) {
+        groups.push_back({run.part, run.record.seed, {i}});
+      } else {
+        Group& group = shared[{run.part, run.record.seed}];
+        group.part = run.part;
+        group.seed = run.record.seed;
+        group.runs.push_back(i);
+      }
+    }
+    for (auto& [key, group] : shared) groups.push_back(std::move(group));
+    // Runs of one world side by side, so that it is made once: the scheduler keeps the order of equals.
+    std::stable_sort(groups.begin(), groups.end(), [this](const Group& a, const Group& b) {
+      const auto key = [this](const Group& g) { return std::pair(plan_.parts()[g.part].environment, g.seed); };
+      return key(a) < key(b);
+    });
+    for (Group& group : groups) estimate(group);
+    return groups;
+  }
+
+  /// The record of a run whose environment cannot be had: what an earlier sitting made of it, else its failure.
+  RunRecord without_data(const PlannedRun& run, const std::string& failure) const {
+    for (const auto& [identity, record] : earlier_) {
+      if (run_key(record) == run_key(run.record)) return record;
+    }
+    RunRecord failed = run.record;
+    failed.ok = false;
+    failed.message = failure;
+    return failed;
+  }
+
+  void estimate(Group& group) const {
+    const SweepPart& part = plan_.parts()[group.part];
+    const RunOptions& options = part.options;
+    const Setting& setting = *part.setting;
+    const std::int64_t all = setting.rows_before(options.rollouts, options);
+    const std::int64_t last = all - setting.rows_before(options.rollouts - 1, options);
+    const MethodEntry& method = *part.method.method;
+    const bool learns = method.learns;
+    const bool pools = !method.deploys || (options.past != PastRollouts::last && !method.by_batch);
+    const std::size_t copies = pools && method.deploys && options.past == PastRollouts::balance ? 2 : 1;
+    const std::size_t bytes = learns ? static_cast<std::size_t>(pools ? all : last) * setting.row_bytes(options) : 0;
+    // Half the budget for one run's rows leaves room for others beside it.
+    const bool held = options_.memory == 0 || copies * bytes <= options_.memory / 2;
+    // The bytes are an estimate: rows that are to be held are not turned away for being a little more.
+    group.rows_memory = held ? options_.memory : kStreamingBytes;
+    group.memory = setting.world_bytes(options) + (held ? copies * bytes : kStreamingBytes);
+    group.cost = static_cast<double>(learns ? (pools ? 2 * all : all) : 1) *
+                 static_cast<double>(setting.row_bytes(options)) * static_cast<double>(group.runs.size());
+    if (method.needs == nullptr) return;
+    const HyperParameters& parameters = plan_.runs()[group.runs.front()].parameters;
+    const MethodNeeds needs = method.needs(setting, options, parameters, std::max(1, options_.threads));
+    group.memory += needs.bytes;
+    group.cost += needs.cost;
+    group.way_out = needs.way_out;
+  }
+
+  std::size_t run_groups(const std::vector<Group>& groups, RunJournal& journal) {
+    double total = 0;
+    for (const Group& group : groups) total += group.cost;
+    std::vector<Job> jobs;
+    for (const Group& group : groups) {
+      const RunRecord& first = plan_.runs()[group.runs.front()].record;
+      jobs.push_back({run_key(first), group.cost, group.memory, [this, &group, &journal, total](const StopToken& stop) {
+                        run_group(group, journal, total, stop);
+                      }});
+    }
+    SchedulerOptions scheduler;
+    scheduler.threads = options_.threads;
+    scheduler.memory = options_.memory - options_.memory / kWorldShare;
+    scheduler.stop = options_.stop;
+    scheduler.shuffle_seed = options_.shuffle_seed;
+    std::map<std::string, const Group*> by_name;
+    for (std::size_t i = 0; i < groups.size(); ++i) by_name[jobs[i].name] = &groups[i];
+    scheduler.on_refused = [&](const Job& job, const Error& error) {
+      const Group& group = *by_name[job.name];
+      fail(group, group.way_out.empty() ? error.what() : fmt::format("{}, or {}", error.what(), group.way_out));
+    };
+    run_jobs(std::move(jobs), scheduler);
+    std::size_t unfinished = 0;
+    for (const PlannedRun& run : plan_.runs()) {
+      unfinished += earlier_.count(run.record.identity) + finished_.count(run.record.identity) == 0;
+    }
+    return unfinished;
+  }
+
+  void run_group(const Group& group, RunJournal& journal, double total, const StopToken& stop) {
+    const SweepPart& part = plan_.parts()[group.part];
+    const auto begin = std::chrono::steady_clock::now();
+    std::vector<RunRecord> results;
+    try {
+      results = roll_out_group(group, total, stop);
+    } catch (const StopRequested&) {
+      throw;
+    } catch (const std::bad_alloc&) {
+      return fail(group, "out of memory");
+    } catch (const std::exception& error) {
+      return fail(group, error.what());
+    }
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    for (std::size_t r = 0; r < results.size(); ++r) {
+      const RunRecord& planned = plan_.runs()[group.runs[r]].record;
+      RunRecord& record = results[r];
+      record.environment = planned.environment;
+      record.method = planned.method;
+      record.hyperparameter = planned.hyperparameter;
+      record.lambda_rule = planned.lambda_rule;
+      record.seed = planned.seed;
+      record.identity = planned.identity;
+      if (!part.method.method->has_lambda) record.numbers.erase("l2");
+      record.seconds = seconds / static_cast<double>(results.size());
+      journal.append(record);
+      finish(std::move(record));
+    }
+  }
+
+  std::vector<RunRecord> roll_out_group(const Group& group, double total, const StopToken& stop) {
+    const SweepPart& part = plan_.parts()[group.part];
+    std::vector<HyperParameters> parameters;
+    for (const std::size_t run : group.runs) parameters.push_back(plan_.runs()[run].parameters);
+    const auto world = worlds_.get(*part.setting, static_cast<std::uint64_t>(group.seed), part.options);
+    PassOptions pass;
+    pass.threads = options_.threads;
+    pass.memory = group.rows_memory;
+    const LearnerSetup setup{*world, part.options, parameters, static_cast<std::uint64_t>(group.seed), pass, stop};
+    const auto all = static_cast<double>(part.setting->rows_before(part.options.rollouts, part.options));
+    double before = 0;
+    return roll_out(*part.method.method, setup, [&](int done, double rows_read) {
+      const double now = static_cast<double>(part.setting->rows_before(done, part.options)) / all;
+      const std::lock_guard lock(mutex_);
+      state_.rows_read += rows_read;
+      state_.share += (now - before) * group.cost / total;
+      before = now;
+      report(nullptr);
+    });
+  }
+
+  void finish(RunRecord record) {
+    const std::lock_guard lock(mutex_);
+    ++state_.done;
+    const RunRecord& kept = finished_[record.identity] = std::move(record);
+    report(&kept);
+  }
+
+  void fail(const Group& group, const std::string& message) {
+    const std::lock_guard lock(mutex_);
+    for (const std::size_t run : group.runs) {
+      RunRecord record = plan_.runs()[run].record;
+      record.ok = false;
+      record.message = message;
+      ++state_.done;
+      ++state_.failed;
+      const RunRecord& kept = finished_[record.identity] = std::move(record);
+      report(&kept);
+    }
+  }
+
+  void report(const RunRecord* last) {
+    if (!options_.on_progress) return;
+    state_.last = last;
+    options_.on_progress(state_);
+  }
+
+  /// All runs in the plan's order; behind them what earlier sittings finished and this file no longer asks for.
+  std::vector<RunRecord> collect() {
+    std::vector<RunRecord> out;
+    std::set<std::string> asked;
+    for (const PlannedRun& run : plan_.runs()) {
+      asked.insert(run.record.identity);
+      if (const auto old = earlier_.find(run.record.identity); old != earlier_.end()) {
+        out.push_back(old->second);
+      } else if (const auto now = finished_.find(run.record.identity); now != finished_.end()) {
+        out.push_back(now->second);
+        asked.insert(now->second.identity);
+      }
+    }
+    for (const auto& [identity, record] : earlier_) {
+      if (asked.count(identity) == 0) out.push_back(record);
+    }
+    return out;
+  }
+
+  void write(const std::vector<RunRecord>& runs) const {
+    ResultArchive archive;
+    archive.runs = runs;
+    archive.attributes = {
+        {"sweep", file_.text()},
+        {"options", plan_.options_text()},
+        {"version", std::string(version())},
+        {"host", host_name()},
+        {"instruction_set", active_isa()},
+        {"libraries", version_text()},
+        {"time", time_now()},
+        {"threads", fmt::format("{}", options_.threads)},
+    };
+    write_archive(options_.out, archive);
+  }
+
+  const SweepFile& file_;
+  const SweepOptions& options_;
+  SweepPlan plan_;
+  std::string journal_path_;
+  std::string journal_header_;
+  WorldCache worlds_;
+  std::map<std::string, RunRecord> earlier_;   // by identity
+  std::map<std::string, RunRecord> finished_;  // in this sitting
+  std::size_t resumed_ = 0;
+  std::mutex mutex_;
+  SweepState state_;
+};
+
+}  // namespace
+
+SweepReport run_sweep(const SweepFile& file, const SweepOptions& options) {
+  return Sitting(file, options).run();
+}
+
+}  // namespace scrm

@@ -1,0 +1,156 @@
+#include "sweep/sweep_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "cli/version.hpp"
+#include "scrm/io/error.hpp"
+
+namespace scrm {
+namespace {
+
+/// FNV-1a, 64 bits, from a start of its own.
+std::uint64_t fnv(const std::string& text, std::uint64_t hash) {
+  for (const unsigned char byte : text) hash = (hash ^ byte) * 0x100000001b3;
+  return hash;
+}
+
+/// 128 bits in hexadecimal: two hashes with different starts.
+std::string hash_of(const std::string& text) {
+  return fmt::format("{:016x}{:016x}", fnv(text, 0xcbf29ce484222325), fnv(text, 0x9ae16a3b2f90404f));
+}
+
+std::string describe(const SweepPart& part) {
+  return fmt::format("[{} / {}]\nversion = {}\nmethod = {}\ndata = {}\n{}", part.environment, part.method.name,
+                     version(), part.method.method->name, part.setting != nullptr ? part.setting->fingerprint() : "",
+                     describe(part.options));
+}
+
+std::vector<HyperParameters> grid(const SweepPart& part) {
+  if (!part.method.method->has_lambda) return {{}};
+  std::vector<HyperParameters> out;
+  if (const std::span<const double> own = part.method.method->lambdas; !own.empty()) {
+    const std::optional<std::vector<double>>& given = part.options.bandit.lambdas;
+    for (const double lambda : given ? std::span(*given) : own) out.push_back({{LambdaKind::given, lambda}, 0.0});
+    return out;
+  }
+  for (const LambdaChoice& lambda : part.options.lambdas) {
+    for (const double l2 : part.options.l2) out.push_back({lambda, l2});
+  }
+  return out;
+}
+
+/// Names and values of one part, in the order of its text.
+using Settled = std::vector<std::pair<std::string, std::string>>;
+
+/// The lines `name = value` of each part.
+std::map<std::string, Settled> sections(const std::string& text) {
+  std::map<std::string, Settled> out;
+  std::istringstream lines(text);
+  std::string part;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.size() > 1 && line.front() == '[') {
+      part = line.substr(1, line.size() - 2);
+      continue;
+    }
+    const std::size_t equals = std::min(line.find(" = "), line.size());
+    out[part].emplace_back(line.substr(0, equals), line.substr(std::min(equals + 3, line.size())));
+  }
+  return out;
+}
+
+/// The value of that name as a sentence says it.
+std::string value_of(const Settled& part, const std::string& name) {
+  const auto found = std::find_if(part.begin(), part.end(), [&name](const auto& entry) { return entry.first == name; });
+  if (found == part.end()) return "not known";
+  return found->second.empty() ? "empty" : found->second;
+}
+
+}  // namespace
+
+SweepPlan::SweepPlan(const SweepFile& file) {
+  for (const std::string& environment : file.environments()) {
+    std::string failure;
+    try {
+      const std::string name = is_path(environment) ? file.resolved(environment) : environment;
+      settings_[environment] = make_setting(name, file.data_dir());
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::usage) throw;
+      failure = error.what();
+    }
+    for (const SweepMethod& method : file.methods()) add_part(file, environment, method, failure);
+  }
+}
+
+void SweepPlan::add_part(const SweepFile& file, const std::string& environment, const SweepMethod& method,
+                         const std::string& failure) {
+  const Setting* setting = settings_[environment].get();
+  if (setting != nullptr && method.method->labelled_only && !setting->has_labels()) {
+    remarks_.push_back(fmt::format("{} is left out on {}: its actions are not bits", method.name, environment));
+    return;
+  }
+  SweepPart part;
+  part.environment = environment;
+  part.method = method;
+  part.setting = setting;
+  part.failure = failure;
+  part.options = file.options(setting != nullptr ? setting->defaults() : RunOptions{}, environment, method.name);
+  // Without its data nothing can be said about a part that a later sitting, with the data, would have to agree with.
+  if (setting != nullptr) options_text_ += describe(part);
+  parts_.push_back(std::move(part));
+  add_runs(file, parts_.size() - 1);
+}
+
+void SweepPlan::add_runs(const SweepFile& file, std::size_t index) {
+  const SweepPart& part = parts_[index];
+  const std::string text = describe(part);
+  for (const HyperParameters& parameters : grid(part)) {
+    for (const std::int64_t seed : file.seeds()) {
+      PlannedRun run;
+      run.part = index;
+      run.parameters = parameters;
+      RunRecord& record = run.record;
+      record.environment = part.environment;
+      record.method = part.method.name;
+      record.seed = seed;
+      if (part.method.method->has_lambda) {
+        record.lambda_rule = to_string(parameters.lambda.kind);
+        if (parameters.lambda.kind == LambdaKind::given) record.hyperparameter = parameters.lambda.value;
+        record.numbers["l2"] = parameters.l2;
+      }
+      record.identity = hash_of(text + run_key(record));
+      runs_.push_back(std::move(run));
+    }
+  }
+}
+
+std::string run_key(const RunRecord& run) {
+  const auto l2 = run.numbers.find("l2");
+  return fmt::format("{} / {} / {} {} / l2 {} / seed {}", run.environment, run.method, run.lambda_rule,
+                     run.hyperparameter, l2 != run.numbers.end() ? l2->second : 0.0, run.seed);
+}
+
+std::vector<std::string> conflicts(const std::string& before, const std::string& now) {
+  std::vector<std::string> out;
+  const auto old_parts = sections(before);
+  for (const auto& [part, options] : sections(now)) {
+    const auto old = old_parts.find(part);
+    if (old == old_parts.end()) continue;
+    // By name, since another version may know other options.
+    std::vector<std::string> names;
+    for (const auto& [name, value] : options) names.push_back(name);
+    for (const auto& [name, value] : old->second) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+    for (const std::string& name : names) {
+      const std::string was = value_of(old->second, name), is = value_of(options, name);
+      if (was != is) out.push_back(fmt::format("{}: {} was {} and is {}", part, name, was, is));
+    }
+  }
+  return out;
+}
+
+}  // namespace scrm

@@ -1,0 +1,22 @@
+/// HDF5 files created so that a full disk is an error of ours and never a wound to the HDF5 library.
+#pragma once
+
+#include <string>
+
+#include "hdf5/hdf5_handle.hpp"
+
+namespace scrm::hdf5 {
+
+/// What happened to the writes of one file.
+struct WriteStatus {
+  int error = 0;  ///< errno of the first write that failed, 0 while all went well
+};
+
+/// Creates (or empties) a file whose writes go through a driver of our own. When a write fails, the driver notes it in
+/// `status`, drops this write and all later ones, and tells HDF5 that they worked. HDF5 1.10 cannot close a file after
+/// a failed write: the id stays behind half freed and the process crashes as it exits. Whoever writes must therefore
+/// look at `status` after writing and after closing; it must outlive the file. An invalid handle when the file cannot
+/// be created. Needs the Lock.
+Handle create_file(const std::string& path, WriteStatus& status);
+
+}  // namespace scrm::hdf5

@@ -1,0 +1,254 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "hdf5/attributes.hpp"
+#include "hdf5/file_access.hpp"
+#include "hdf5/stored_array.hpp"
+#include "scrm/io/error.hpp"
+#include "scrm/io/labelled_file.hpp"
+#include "shard/shard_header.hpp"
+#include "shard/tile.hpp"
+#include "text/sparse_row.hpp"
+
+namespace scrm {
+namespace {
+
+constexpr const char* kFormat = "scrm-labelled";
+// Rows that are fetched together: enough for a few chunks, few enough to cost no memory to speak of.
+constexpr std::int64_t kRowsAtOnce = std::int64_t{1} << 14;
+
+class LabelledReader {
+ public:
+  explicit LabelledReader(const std::string& path) : file_(open_file(path, std::make_shared<BufferPool>())) {}
+
+  LabelledData read() {
+    const hdf5::Lock lock;
+    check_root();
+    read_labels();
+    read_names();
+    read_context();
+    return std::move(data_);
+  }
+
+ private:
+  void check_root();
+  void read_labels();
+  void read_names();
+  void read_context();
+  void read_dense();
+  void read_sparse();
+  void check_entries(const StoredArray& indices, const StoredArray& values) const;
+
+  StoredArray open(const std::string& name) const {
+    const H5O_type_t type = object_type(file_, name);
+    if (type == H5O_TYPE_UNKNOWN) fail(name, "there is no such dataset");
+    if (type != H5O_TYPE_DATASET) fail(name, "is not a dataset");
+    return {file_, name};
+  }
+
+  void require_rows(const StoredArray& array) const {
+    if (array.rows() != data_.rows)
+      fail(array.name(), fmt::format("has {} rows, but label has {}", array.rows(), data_.rows));
+  }
+
+  /// Throws for shapes that memory cannot hold, which a damaged file may claim.
+  void require_memory(const StoredArray& array, std::size_t element_bytes) const {
+    const double needed =
+        static_cast<double>(array.rows()) * static_cast<double>(array.width()) * static_cast<double>(element_bytes);
+    const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+    if (needed <= there) return;
+    throw Error(ErrorKind::memory,
+                fmt::format("has {} rows of {} numbers, {:.1f} GB; labelled data is held in memory, and this machine "
+                            "has {:.1f} GB",
+                            array.rows(), array.width(), needed * 1e-9, there * 1e-9),
+                {.file = *file_.path, .dataset = array.name()});
+  }
+
+  /// Calls visitor(row, column, value) for every number of the array, rows in order within a column of chunks.
+  template <class Visitor>
+  void visit(StoredArray& array, Visitor&& visitor) const {
+    for (std::int64_t first = 0; first < array.rows(); first += kRowsAtOnce) {
+      const RawArray raw = array.fetch(file_, first, std::min(kRowsAtOnce, array.rows() - first));
+      for (const RawTile& part : raw.tiles) {
+        Tile tile;
+        tile.element = raw.element;
+        tile.data = part.bytes->ready(part.offset, static_cast<std::size_t>(part.rows) * part.row_bytes);
+        tile.row_bytes = part.row_bytes;
+        tile.rows = static_cast<int>(part.rows);
+        tile.columns = part.columns;
+        for_each_value(tile, [&](int row, std::int64_t column, double value) {
+          visitor(part.row + row, part.column + column, value);
+        });
+      }
+    }
+  }
+
+  [[noreturn]] void fail(const std::string& dataset, const std::string& what,
+                         std::optional<std::int64_t> row = std::nullopt) const {
+    throw Error(ErrorKind::data, what, {.file = *file_.path, .dataset = dataset, .row = row});
+  }
+
+  FileAccess file_;
+  LabelledData data_;
+};
+
+void LabelledReader::check_root() {
+  const auto format = text_attribute(file_, "/", "format");
+  if (!format) fail("", fmt::format("has no attribute format; a labelled data set has format = \"{}\"", kFormat));
+  if (*format == "scrm-log")
+    fail("", "holds logs, not a labelled data set; `scrm import` makes one from ARFF or LIBSVM");
+  if (*format != kFormat) fail("attribute format", fmt::format("is \"{}\", \"{}\" is needed", *format, kFormat));
+  const auto version = integer_attribute(file_, "/", "format_version");
+  if (!version) fail("", "has no attribute format_version; this program reads version 1");
+  if (*version != 1) fail("attribute format_version", fmt::format("is {}, this program reads version 1", *version));
+  data_.name = text_attribute(file_, "/", "name").value_or("");
+}
+
+void LabelledReader::read_labels() {
+  StoredArray label = open("label");
+  if (label.rank() != 2 || label.width() < 1) fail("label", "must have two dimensions, rows and labels");
+  if (label.width() > std::numeric_limits<int>::max()) fail("label", "has too many labels");
+  require_memory(label, 1);
+  data_.rows = label.rows();
+  data_.labels = static_cast<int>(label.width());
+  data_.label.resize(static_cast<std::size_t>(label.rows()) * static_cast<std::size_t>(label.width()));
+  visit(label, [&](std::int64_t row, std::int64_t column, double value) {
+    if (value != 0 && value != 1)
+      fail(fmt::format("label[:, {}]", column), fmt::format("{} is neither 0 nor 1", value), row);
+    data_.label[static_cast<std::size_t>(row * data_.labels + column)] = static_cast<std::uint8_t>(value);
+  });
+}
+
+void LabelledReader::read_names() {
+  const char* const name = "label_names";
+  if (object_type(file_, name) == H5O_TYPE_UNKNOWN) return;
+  const hdf5::Handle dataset(H5Dopen2(file_.handle.get(), name, H5P_DEFAULT), H5Dclose);
+  if (!dataset.valid()) fail(name, "is not a dataset");
+  const hdf5::Handle space(H5Dget_space(dataset.get()), H5Sclose);
+  const hdf5::Handle type(H5Dget_type(dataset.get()), H5Tclose);
+  if (H5Tget_class(type.get()) != H5T_STRING) fail(name, "must hold text");
+  const auto count = static_cast<std::int64_t>(H5Sget_simple_extent_npoints(space.get()));
+  if (count != data_.labels) fail(name, fmt::format("has {} names for {} labels", count, data_.labels));
+  const auto cannot = [&] { hdf5::fail(ErrorKind::data, "cannot be read", {.file = *file_.path, .dataset = name}); };
+  const auto labels = static_cast<std::size_t>(count);
+  if (H5Tis_variable_str(type.get()) > 0) {
+    std::vector<char*> texts(labels, nullptr);
+    // In the file's own character set: HDF5 refuses to turn one into the other.
+    if (H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()) < 0) cannot();
+    for (const char* text : texts) data_.label_names.emplace_back(text == nullptr ? "" : text);
+    H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, texts.data());
+    return;
+  }
+  const std::size_t size = H5Tget_size(type.get());
+  std::string texts(labels * size, '\0');
+  if (H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()) < 0) cannot();
+  for (std::size_t k = 0; k < labels; ++k) {
+    const std::string padded = texts.substr(k * size, size);
+    data_.label_names.push_back(padded.substr(0, padded.find('\0')));
+  }
+}
+
+void LabelledReader::read_context() {
+  switch (object_type(file_, "context")) {
+    case H5O_TYPE_UNKNOWN:
+      return;
+    case H5O_TYPE_GROUP:
+      return read_sparse();
+    default:
+      return read_dense();
+  }
+}
+
+void LabelledReader::read_dense() {
+  StoredArray context = open("context");
+  if (context.rank() != 2) fail("context", "must have two dimensions, rows and features");
+  require_rows(context);
+  require_memory(context, sizeof(double));
+  data_.features = context.width();
+  data_.context.resize(static_cast<std::size_t>(data_.rows) * static_cast<std::size_t>(data_.features));
+  visit(context, [&](std::int64_t row, std::int64_t column, double value) {
+    if (!std::isfinite(value)) fail(fmt::format("context[:, {}]", column), fmt::format("{} is not finite", value), row);
+    data_.context[static_cast<std::size_t>(row * data_.features + column)] = value;
+  });
+}
+
+void LabelledReader::check_entries(const StoredArray& indices, const StoredArray& values) const {
+  for (const StoredArray* array : {&indices, &values}) {
+    if (array->width() != 1) fail(array->name(), fmt::format("must have one column, it has {}", array->width()));
+    require_memory(*array, sizeof(double));
+  }
+  if (is_float(indices.element())) fail(indices.name(), "holds real numbers, integers are needed");
+  if (indices.rows() != values.rows())
+    fail(indices.name(), fmt::format("has {} entries, but context/values has {}", indices.rows(), values.rows()));
+}
+
+void LabelledReader::read_sparse() {
+  const auto features = integer_attribute(file_, "context", "num_features");
+  if (!features) fail("context", "has no attribute num_features, which sparse contexts need");
+  if (*features < 0 || *features > std::numeric_limits<std::int32_t>::max())
+    fail("context attribute num_features", fmt::format("is {}, which is out of range", *features));
+  data_.sparse = true;
+  data_.features = *features;
+  const StoredArray indptr = open("context/indptr");
+  StoredArray indices = open("context/indices");
+  StoredArray values = open("context/values");
+  check_entries(indices, values);
+  if (indptr.width() != 1 || is_float(indptr.element())) fail(indptr.name(), "must be a list of integers");
+  if (indptr.rows() != data_.rows + 1)
+    fail(indptr.name(), fmt::format("has {} values, but label has {} rows, which needs {}", indptr.rows(), data_.rows,
+                                    data_.rows + 1));
+  const std::vector<std::int64_t> offsets = read_offsets(file_, indptr, 0, data_.rows, indices.rows());
+  if (offsets.back() != indices.rows())
+    fail(indptr.name(), fmt::format("ends at {}, but there are {} entries", offsets.back(), indices.rows()),
+         data_.rows);
+  const auto row_of = [&](std::int64_t entry) {
+    return std::upper_bound(offsets.begin(), offsets.end(), entry) - offsets.begin() - 1;
+  };
+  std::vector<std::int32_t> features_of(static_cast<std::size_t>(indices.rows()));
+  visit(indices, [&](std::int64_t entry, std::int64_t, double value) {
+    if (value < 0 || value >= static_cast<double>(data_.features))
+      fail(indices.name(), fmt::format("feature {} is not among the {} there are", value, data_.features),
+           row_of(entry));
+    features_of[static_cast<std::size_t>(entry)] = static_cast<std::int32_t>(value);
+  });
+  std::vector<double> numbers(features_of.size());
+  visit(values, [&](std::int64_t entry, std::int64_t, double value) {
+    if (!std::isfinite(value)) fail(values.name(), fmt::format("{} is not finite", value), row_of(entry));
+    numbers[static_cast<std::size_t>(entry)] = value;
+  });
+
+  data_.indptr.reserve(offsets.size());
+  data_.indices.reserve(numbers.size());
+  data_.values.reserve(numbers.size());
+  data_.indptr.push_back(0);
+  SparseRow entries;
+  for (std::size_t row = 0; row + 1 < offsets.size(); ++row) {
+    entries.clear();
+    for (auto e = static_cast<std::size_t>(offsets[row]); e < static_cast<std::size_t>(offsets[row + 1]); ++e)
+      entries.add(features_of[e], numbers[e]);
+    if (const auto twice = entries.append_to(data_))
+      fail(indices.name(), fmt::format("feature {} is given twice", *twice), static_cast<std::int64_t>(row));
+  }
+}
+
+}  // namespace
+
+LabelledData read_labelled(const std::string& path) {
+  return LabelledReader(path).read();
+}
+
+bool is_labelled(const std::string& path) {
+  try {
+    const FileAccess file = open_file(path, std::make_shared<BufferPool>());
+    const hdf5::Lock lock;
+    return text_attribute(file, "/", "format") == kFormat;
+  } catch (const Error&) {
+    return false;  // whoever opens it for good says what is wrong
+  }
+}
+
+}  // namespace scrm

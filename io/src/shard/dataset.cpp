@@ -1,0 +1,288 @@
+#include "scrm/io/dataset.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <list>
+#include <set>
+#include <utility>
+
+#include "shard/memory_bound.hpp"
+#include "shard/open_shard.hpp"
+#include "shard/shard_header.hpp"
+#include "shard/shard_rows.hpp"
+
+namespace scrm {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Enough for data sets of a few shards to stay open over many passes, few enough for any limit on open files.
+constexpr std::size_t kOpenShards = 16;
+
+/// The `.h5` files of a directory in name order; the path itself when it is a file.
+std::vector<std::string> shard_paths(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    if (!fs::exists(path, error)) throw Error(ErrorKind::file, "there is no such file or directory", {.file = path});
+    return {path};
+  }
+  std::vector<std::string> found;
+  fs::directory_iterator entries(path, error);
+  if (error) throw Error(ErrorKind::file, "cannot be listed: " + error.message(), {.file = path});
+  for (const fs::directory_entry& entry : entries) {
+    const std::string name = entry.path().filename().string();
+    // Hidden names are files that are still being written.
+    if (name.front() != '.' && entry.path().extension() == ".h5") found.push_back(entry.path().string());
+  }
+  if (found.empty()) throw Error(ErrorKind::data, "holds no .h5 files", {.file = path});
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+/// What is kept of a shard besides what callers see.
+struct ShardMemory {
+  MemoryCost cost;
+  MemoryCost entry_cost;
+  std::vector<std::int64_t> entries_before;
+  std::int64_t chunk_rows = 0;
+};
+
+/// Gathers the schema over shards: everything must agree but what can be brought to a common form.
+class SchemaBuilder {
+ public:
+  explicit SchemaBuilder(const ReadOptions& options) : options_(options) {}
+
+  void add(const std::string& path, const ShardHeader& header);
+  Schema schema() const;
+
+ private:
+  void check_against_first(const std::string& path, const ShardHeader& header) const;
+  [[noreturn]] void mismatch(const std::string& path, const std::string& dataset, const std::string& here,
+                             const std::string& there) const;
+
+  const ReadOptions& options_;
+  std::string first_path_;
+  ShardHeader first_;
+  bool all_f32_ = true;
+  // A path that lacks it, for the message; empty while all have it.
+  std::string without_propensity_, without_log_, without_labels_;
+  std::vector<std::string> common_targets_;
+};
+
+void SchemaBuilder::mismatch(const std::string& path, const std::string& dataset, const std::string& here,
+                             const std::string& there) const {
+  throw Error(ErrorKind::data, fmt::format("{}, but {} {}", here, first_path_, there),
+              {.file = path, .dataset = dataset});
+}
+
+void SchemaBuilder::check_against_first(const std::string& path, const ShardHeader& header) const {
+  if (header.action_kind != first_.action_kind) {
+    mismatch(path, "attribute action_kind", fmt::format("is {}", to_string(header.action_kind)),
+             fmt::format("has {}", to_string(first_.action_kind)));
+  }
+  if (header.num_actions != first_.num_actions) {
+    mismatch(path, header.action_kind == ActionKind::multilabel ? "action" : "attribute num_actions",
+             fmt::format("has {} actions", header.num_actions), fmt::format("has {}", first_.num_actions));
+  }
+  if (header.sparse != first_.sparse && header.features + first_.features > 0) {
+    mismatch(path, "context", header.sparse ? "is sparse" : "is dense",
+             first_.sparse ? "has a sparse one" : "has a dense one");
+  }
+  if (header.features != first_.features) {
+    mismatch(path, "context", fmt::format("has {} features", header.features), fmt::format("has {}", first_.features));
+  }
+}
+
+void SchemaBuilder::add(const std::string& path, const ShardHeader& header) {
+  if (first_path_.empty()) {
+    first_path_ = path;
+    first_ = header;
+    first_.entries_before.clear();
+    common_targets_ = header.targets;
+  } else {
+    check_against_first(path, header);
+  }
+  all_f32_ = all_f32_ && header.context_type == FloatType::f32;
+  if (!header.has_propensity) without_propensity_ = path;
+  if (!header.has_log_propensity) without_log_ = path;
+  if (!header.has_label_propensity) without_labels_ = path;
+  std::vector<std::string> both;
+  std::set_intersection(common_targets_.begin(), common_targets_.end(), header.targets.begin(), header.targets.end(),
+                        std::back_inserter(both));
+  common_targets_ = std::move(both);
+}
+
+Schema SchemaBuilder::schema() const {
+  Schema schema;
+  schema.action_kind = first_.action_kind;
+  schema.num_actions = first_.num_actions;
+  schema.features = first_.features;
+  schema.sparse = first_.sparse && first_.features > 0;
+  schema.context_type = all_f32_ && !schema.sparse ? FloatType::f32 : FloatType::f64;
+  if (options_.contexts_only) {
+    schema.stage = RowStage::contexts;
+    return schema;
+  }
+  schema.label_propensity = options_.label_propensity && without_labels_.empty();
+  if (without_log_.empty()) {
+    schema.propensity = PropensityForm::logarithm;
+  } else if (without_propensity_.empty()) {
+    schema.propensity = PropensityForm::linear;
+  } else if (without_labels_.empty()) {
+    schema.propensity = PropensityForm::label_product;
+    schema.label_propensity = true;
+  } else {
+    throw Error(
+        ErrorKind::data,
+        fmt::format("there is no such dataset, and {} has no log_propensity: all shards must store propensities "
+                    "in the same way",
+                    without_log_),
+        {.file = without_propensity_, .dataset = "propensity"});
+  }
+  schema.targets = options_.all_targets ? common_targets_ : options_.targets;
+  return schema;
+}
+
+}  // namespace
+
+struct Dataset::Impl {
+  ReadOptions options;
+  std::shared_ptr<const Schema> schema;
+  std::vector<Shard> shards;
+  std::vector<ShardMemory> memory;  ///< one for each shard
+  std::int64_t rows = 0;
+  std::int64_t chunk_rows = 0;
+  MemoryBound row_bound;
+  MemoryBound entry_bound;
+  std::shared_ptr<BufferPool> pool = std::make_shared<BufferPool>();
+  std::list<std::pair<std::size_t, OpenShard>> open;  ///< most recently used first
+
+  void add(Shard shard, ShardMemory shard_memory);
+  void bound_entries(const ShardMemory& shard_memory, std::int64_t shard_rows);
+  OpenShard& open_shard(std::size_t index);
+};
+
+void Dataset::Impl::add(Shard shard, ShardMemory shard_memory) {
+  shard.first_row = rows;
+  rows += shard.rows;
+  chunk_rows = std::max(chunk_rows, shard_memory.chunk_rows);
+  row_bound.add(shard.rows, shard_memory.cost);
+  if (!shard_memory.entries_before.empty()) bound_entries(shard_memory, shard.rows);
+  shards.push_back(std::move(shard));
+  memory.push_back(std::move(shard_memory));
+}
+
+/// Entries are not spread evenly over rows: each kBlockRows rows make a segment with its own count.
+void Dataset::Impl::bound_entries(const ShardMemory& shard_memory, std::int64_t shard_rows) {
+  const std::vector<std::int64_t>& before = shard_memory.entries_before;
+  // Chunks at the ends of a stretch reach beyond it, once for the shard.
+  entry_bound.add(0, {shard_memory.entry_cost.fixed, 0, shard_memory.entry_cost.fixed});
+  for (std::size_t i = 0; i + 1 < before.size(); ++i) {
+    const std::int64_t first = static_cast<std::int64_t>(i) * kBlockRows;
+    const double entries = static_cast<double>(before[i + 1] - before[i]);
+    const double bytes = entries * shard_memory.entry_cost.per_row;
+    entry_bound.add(std::min<std::int64_t>(kBlockRows, shard_rows - first), {bytes, 0, bytes});
+  }
+}
+
+OpenShard& Dataset::Impl::open_shard(std::size_t index) {
+  const auto found = std::find_if(open.begin(), open.end(), [&](const auto& entry) { return entry.first == index; });
+  if (found != open.end()) {
+    open.splice(open.begin(), open, found);
+  } else {
+    if (open.size() >= kOpenShards) open.pop_back();
+    open.emplace_front(std::piecewise_construct, std::forward_as_tuple(index),
+                       std::forward_as_tuple(shards[index].path, *schema, shards[index].rows, pool));
+  }
+  return open.front().second;
+}
+
+Dataset::Dataset(const std::vector<std::string>& paths, const ReadOptions& options) : impl_(std::make_unique<Impl>()) {
+  impl_->options = options;
+  if (paths.empty()) throw Error(ErrorKind::usage, "a data set needs at least one file or directory");
+  SchemaBuilder builder(options);
+  for (const std::string& path : paths) {
+    for (const std::string& file_path : shard_paths(path)) {
+      const FileAccess file = open_file(file_path, impl_->pool);
+      const hdf5::Lock lock;
+      ShardHeader header = read_shard_header(file, options);
+      builder.add(file_path, header);
+      impl_->add({.path = file_path, .rows = header.rows, .rollout = header.rollout, .bytes = file.bytes},
+                 {header.cost, header.entry_cost, std::move(header.entries_before), header.chunk_rows});
+    }
+  }
+  impl_->schema = std::make_shared<const Schema>(builder.schema());
+}
+
+Dataset::Dataset(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Dataset::~Dataset() = default;
+Dataset::Dataset(Dataset&&) noexcept = default;
+Dataset& Dataset::operator=(Dataset&&) noexcept = default;
+
+const Schema& Dataset::schema() const noexcept {
+  return *impl_->schema;
+}
+
+std::int64_t Dataset::rows() const noexcept {
+  return impl_->rows;
+}
+
+const std::vector<Shard>& Dataset::shards() const noexcept {
+  return impl_->shards;
+}
+
+std::int64_t Dataset::chunk_rows() const noexcept {
+  return impl_->chunk_rows;
+}
+
+std::vector<int> Dataset::rollouts() const {
+  std::set<int> numbers;
+  for (const Shard& shard : impl_->shards) numbers.insert(shard.rollout);
+  return {numbers.begin(), numbers.end()};
+}
+
+Dataset Dataset::rollout(int number) const {
+  auto part = std::make_unique<Impl>();
+  part->options = impl_->options;
+  part->schema = impl_->schema;
+  for (std::size_t i = 0; i < impl_->shards.size(); ++i) {
+    if (impl_->shards[i].rollout == number) part->add(impl_->shards[i], impl_->memory[i]);
+  }
+  return Dataset(std::move(part));
+}
+
+std::unique_ptr<RawRows> Dataset::fetch(std::int64_t first_row, std::int64_t rows) {
+  if (first_row < 0 || rows < 0 || first_row > impl_->rows || rows > impl_->rows - first_row) {
+    throw Error(ErrorKind::usage, fmt::format("rows {} to {} were asked for, the data set has {}", first_row,
+                                              first_row + rows - 1, impl_->rows));
+  }
+  auto fetched = std::make_unique<ShardRows>(impl_->schema, impl_->options.reward);
+  fetched->first_row = first_row;
+  fetched->rows = rows;
+  const std::int64_t end = first_row + rows;
+  const std::vector<Shard>& shards = impl_->shards;
+  auto shard = std::partition_point(shards.begin(), shards.end(),
+                                    [&](const Shard& s) { return s.first_row + s.rows <= first_row; });
+  for (; shard != shards.end() && shard->first_row < end; ++shard) {
+    const std::int64_t from = std::max(first_row, shard->first_row);
+    const std::int64_t to = std::min(end, shard->first_row + shard->rows);
+    if (from == to) continue;
+    OpenShard& open = impl_->open_shard(static_cast<std::size_t>(shard - shards.begin()));
+    ShardPiece piece = open.fetch(from - shard->first_row, to - from);
+    piece.first_row = from;
+    fetched->add(std::move(piece));
+  }
+  return fetched;
+}
+
+std::size_t Dataset::fetch_bytes(std::int64_t rows) const noexcept {
+  rows = std::min(rows, impl_->rows);
+  return static_cast<std::size_t>(std::ceil(impl_->row_bound(rows) + impl_->entry_bound(rows)));
+}
+
+}  // namespace scrm

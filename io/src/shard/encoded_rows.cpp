@@ -1,0 +1,235 @@
+#include "shard/encoded_rows.hpp"
+
+#include <libdeflate.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+#include "scrm/io/error.hpp"
+
+namespace scrm {
+namespace {
+
+// A chunk is read, inflated and held whole: this many bytes keeps a few of them per thread affordable.
+constexpr std::int64_t kLargestChunk = std::int64_t{16} << 20;
+constexpr std::int64_t kDefaultChunkRows = 65536;
+// Measured on 4 million shuffled normal doubles: level 4 leaves 87.7 % of the bytes, level 6 takes a third more time
+// for no gain, level 1 saves a third of the time and leaves 88.1 %.
+constexpr int kDeflateLevel = 4;
+
+/// Rows [from, to) of `width` columns, kBlockRows apart, become row-major. Eight rows at a time: a cache line of each
+/// source column is then used up while it is there, however many columns map to the same cache set.
+template <class From, class To>
+void transpose(const From* source, int from, int to, std::int64_t width, To* out) noexcept {
+  constexpr int kTile = 8;
+  for (int row = from; row < to; row += kTile) {
+    const int tile = std::min(kTile, to - row);
+    for (std::int64_t j = 0; j < width; ++j) {
+      const From* column = source + j * kBlockRows + row;
+      for (int i = 0; i < tile; ++i) out[i * width + j] = static_cast<To>(column[i]);
+    }
+    out += tile * width;
+  }
+}
+
+[[noreturn]] void misfit(const std::string& what) {
+  throw Error(ErrorKind::run, "rows do not fit the shard they are written to: " + what);
+}
+
+/// A source column and how its elements are typed in memory.
+struct Origin {
+  const void* data;
+  Element element;
+};
+
+Origin origin_of(const Column& column, const Schema& schema, const Block& block) {
+  switch (column.field) {
+    case Field::context:
+      return {block.context, block.context_type == FloatType::f32 ? Element::f32 : Element::f64};
+    case Field::action:
+      return {block.action, Element::f64};
+    case Field::category:
+      return {block.category, Element::i32};
+    case Field::bits:
+      return {block.bits, Element::u8};
+    case Field::loss:
+      return {block.loss, Element::f64};
+    case Field::propensity:
+      return {schema.propensity == PropensityForm::linear ? block.propensity : block.log_propensity, Element::f64};
+    case Field::label_propensity:
+      return {block.label_propensity, Element::f64};
+    case Field::target:
+      return {column.target < block.num_targets ? block.targets[column.target] : nullptr, Element::f64};
+  }
+  return {nullptr, Element::f64};
+}
+
+template <class From, class To>
+void append_as(const Column& column, const void* data, int from, int to, std::vector<std::byte>& bytes) {
+  const std::size_t before = bytes.size();
+  bytes.resize(before + static_cast<std::size_t>(to - from) * column.row_bytes());
+  transpose(static_cast<const From*>(data), from, to, column.width, reinterpret_cast<To*>(bytes.data() + before));
+}
+
+void append_column(const Column& column, const Origin& origin, int from, int to, std::vector<std::byte>& bytes) {
+  visit_element(origin.element, [&](auto zero) {
+    using From = decltype(zero);
+    if constexpr (std::is_floating_point_v<From>) {
+      if (column.element == Element::f32) return append_as<From, float>(column, origin.data, from, to, bytes);
+      return append_as<From, double>(column, origin.data, from, to, bytes);
+    } else {
+      return append_as<From, From>(column, origin.data, from, to, bytes);
+    }
+  });
+}
+
+void append_sparse(const Schema& schema, const SparseContext& sparse, int from, int to, EncodedRows& out) {
+  const std::int64_t begin = sparse.indptr[from];
+  const std::int64_t end = sparse.indptr[to];
+  const std::int64_t before = out.row_ends.empty() ? 0 : out.row_ends.back();
+  for (int row = from; row < to; ++row) out.row_ends.push_back(before + sparse.indptr[row + 1] - begin);
+  const auto* indices = reinterpret_cast<const std::byte*>(sparse.indices + begin);
+  const auto count = static_cast<std::size_t>(end - begin);
+  out.indices.insert(out.indices.end(), indices, indices + count * sizeof(std::int32_t));
+  if (schema.context_type == FloatType::f64) {
+    const auto* values = reinterpret_cast<const std::byte*>(sparse.values + begin);
+    out.values.insert(out.values.end(), values, values + count * sizeof(double));
+    return;
+  }
+  const std::size_t old_size = out.values.size();
+  out.values.resize(old_size + count * sizeof(float));
+  auto* narrow = reinterpret_cast<float*>(out.values.data() + old_size);
+  for (std::size_t i = 0; i < count; ++i)
+    narrow[i] = static_cast<float>(sparse.values[begin + static_cast<std::int64_t>(i)]);
+}
+
+/// Byte k of every element goes to plane k, as HDF5's shuffle filter lays them out.
+template <std::size_t Size>
+void shuffle(const std::byte* source, std::size_t elements, std::byte* out) noexcept {
+  for (std::size_t i = 0; i < elements; ++i)
+    for (std::size_t k = 0; k < Size; ++k) out[k * elements + i] = source[i * Size + k];
+}
+
+struct FreeCompressor {
+  void operator()(libdeflate_compressor* compressor) const noexcept { libdeflate_free_compressor(compressor); }
+};
+
+/// One compressor per thread: it is large to set up and may serve one call at a time.
+libdeflate_compressor* compressor() {
+  thread_local const std::unique_ptr<libdeflate_compressor, FreeCompressor> instance(
+      libdeflate_alloc_compressor(kDeflateLevel));
+  if (!instance) throw std::bad_alloc();
+  return instance.get();
+}
+
+std::vector<std::byte> deflated(const std::vector<std::byte>& bytes) {
+  std::vector<std::byte> out(libdeflate_zlib_compress_bound(compressor(), bytes.size()));
+  out.resize(libdeflate_zlib_compress(compressor(), bytes.data(), bytes.size(), out.data(), out.size()));
+  return out;
+}
+
+}  // namespace
+
+std::vector<Column> shard_columns(const Schema& schema, const WriteOptions& options) {
+  const Element scalar = options.float32_scalars ? Element::f32 : Element::f64;
+  std::vector<Column> columns;
+  const auto add = [&](std::string name, Field field, Element element, std::int64_t width, bool matrix,
+                       int target = 0) {
+    columns.push_back({std::move(name), field, target, element, width, matrix});
+  };
+  if (!schema.sparse && schema.features > 0)
+    add("context", Field::context, schema.context_type == FloatType::f32 ? Element::f32 : Element::f64, schema.features,
+        true);
+  if (schema.stage == RowStage::contexts) return columns;
+  switch (schema.action_kind) {
+    case ActionKind::continuous:
+      add("action", Field::action, scalar, 1, false);
+      break;
+    case ActionKind::categorical:
+      add("action", Field::category, Element::i32, 1, false);
+      break;
+    case ActionKind::multilabel:
+      add("action", Field::bits, Element::u8, schema.num_actions, true);
+      break;
+  }
+  if (schema.stage == RowStage::logged) add("loss", Field::loss, scalar, 1, false);
+  if (schema.propensity == PropensityForm::linear) add("propensity", Field::propensity, scalar, 1, false);
+  if (schema.propensity == PropensityForm::logarithm) add("log_propensity", Field::propensity, scalar, 1, false);
+  if (schema.label_propensity || schema.propensity == PropensityForm::label_product)
+    add("label_propensity", Field::label_propensity, scalar, schema.num_actions, true);
+  for (std::size_t i = 0; i < schema.targets.size(); ++i)
+    add("target/" + schema.targets[i], Field::target, scalar, 1, false, static_cast<int>(i));
+  return columns;
+}
+
+std::int64_t chunk_rows(const Schema& schema, const WriteOptions& options) noexcept {
+  if (options.chunk_rows > 0) return options.chunk_rows;
+  const std::int64_t context = schema.sparse ? 0 : schema.features * (schema.context_type == FloatType::f32 ? 4 : 8);
+  const bool labels = schema.action_kind == ActionKind::multilabel;
+  const std::int64_t widest = std::max({std::int64_t{8}, context, labels ? std::int64_t{8} * schema.num_actions : 0});
+  // A power of two, so that chunks and blocks share their borders.
+  const auto fitting = static_cast<std::uint64_t>(std::max<std::int64_t>(1, kLargestChunk / widest));
+  return std::min(kDefaultChunkRows, static_cast<std::int64_t>(std::bit_floor(fitting)));
+}
+
+void gather_rows(const Schema& schema, const std::vector<Column>& columns, const Block& block, int from, int to,
+                 EncodedRows& out) {
+  if (from == to) return;
+  if (block.action_kind != schema.action_kind) misfit("another kind of action");
+  if (block.features != schema.features)
+    misfit(std::to_string(block.features) + " features instead of " + std::to_string(schema.features));
+  if (schema.action_kind == ActionKind::multilabel && block.num_actions != schema.num_actions)
+    misfit(std::to_string(block.num_actions) + " labels instead of " + std::to_string(schema.num_actions));
+  if (schema.sparse && block.sparse.indptr == nullptr) misfit("a dense context instead of a sparse one");
+
+  out.columns.resize(columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const Origin origin = origin_of(columns[i], schema, block);
+    if (origin.data == nullptr) misfit("there is no " + columns[i].name);
+    append_column(columns[i], origin, from, to, out.columns[i]);
+  }
+  if (schema.sparse) append_sparse(schema, block.sparse, from, to, out);
+  out.rows += to - from;
+}
+
+void pack_chunk(std::vector<std::byte>& bytes, Element element, std::int64_t chunk_elements, bool gzip) {
+  const auto elements = static_cast<std::size_t>(chunk_elements);
+  bytes.resize(elements * element_size(element));
+  if (!gzip) return;
+  std::vector<std::byte> shuffled(element_size(element) > 1 ? bytes.size() : 0);
+  if (element_size(element) == 4) shuffle<4>(bytes.data(), elements, shuffled.data());
+  if (element_size(element) == 8) shuffle<8>(bytes.data(), elements, shuffled.data());
+  bytes = deflated(shuffled.empty() ? bytes : shuffled);
+}
+
+void pack_rows(const std::vector<Column>& columns, std::int64_t chunk, bool gzip, EncodedRows& rows) {
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    pack_chunk(rows.columns[i], columns[i].element, chunk * columns[i].width, gzip);
+  rows.packed = true;
+}
+
+void EncodedRowsDeleter::operator()(EncodedRows* rows) const noexcept {
+  delete rows;
+}
+
+EncodedRowsPtr encode_rows(const Schema& schema, const WriteOptions& options, const std::vector<Block>& blocks) {
+  const std::int64_t chunk = chunk_rows(schema, options);
+  const std::vector<Column> columns = shard_columns(schema, options);
+  EncodedRowsPtr encoded(new EncodedRows);
+  std::int64_t rows = 0;
+  for (const Block& block : blocks) rows += block.rows;
+  if (rows > chunk) misfit(std::to_string(rows) + " rows are more than a chunk of " + std::to_string(chunk) + " takes");
+  encoded->columns.resize(columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    encoded->columns[i].reserve(static_cast<std::size_t>(rows) * columns[i].row_bytes());
+  for (const Block& block : blocks) gather_rows(schema, columns, block, 0, block.rows, *encoded);
+  // Fewer rows are a shard's last chunk, perhaps its only one: how large that chunk is, only the writer knows.
+  if (rows == chunk) pack_rows(columns, chunk, options.gzip, *encoded);
+  return encoded;
+}
+
+}  // namespace scrm

@@ -1,0 +1,66 @@
+#include "shard/open_shard.hpp"
+
+#include <fmt/format.h>
+
+#include "shard/shard_header.hpp"
+
+namespace scrm {
+
+OpenShard::OpenShard(const std::string& path, const Schema& schema, std::int64_t rows, std::shared_ptr<BufferPool> pool)
+    : file_(open_file(path, std::move(pool))) {
+  const hdf5::Lock lock;
+  if (schema.sparse) {
+    indptr_ = open("context/indptr", rows + 1, 1);
+    indices_ = StoredArray(file_, "context/indices");
+    values_ = open("context/values", indices_->rows(), 1);
+  } else if (schema.features > 0) {
+    context_ = open("context", rows, schema.features);
+    if (schema.context_type == FloatType::f32 && context_->element() != Element::f32) {
+      throw Error(ErrorKind::data, "has changed its type since the data set was opened", {path, "context"});
+    }
+  }
+  if (schema.stage == RowStage::contexts) return;
+  const bool multilabel = schema.action_kind == ActionKind::multilabel;
+  action_ = open("action", rows, multilabel ? schema.num_actions : 1);
+  loss_ = open("loss", rows, 1);
+  if (schema.propensity != PropensityForm::label_product) {
+    propensity_ = open(schema.propensity == PropensityForm::linear ? "propensity" : "log_propensity", rows, 1);
+  }
+  if (schema.label_propensity) label_propensity_ = open("label_propensity", rows, schema.num_actions);
+  for (const std::string& name : schema.targets) targets_.push_back(open("target/" + name, rows, 1));
+}
+
+StoredArray OpenShard::open(const std::string& name, std::int64_t rows, std::int64_t width) const {
+  StoredArray array(file_, name);
+  if (array.rows() != rows || array.width() != width) {
+    throw Error(ErrorKind::data,
+                fmt::format("was {} x {} when the data set was opened and is {} x {} now: it is being written to", rows,
+                            width, array.rows(), array.width()),
+                {.file = *file_.path, .dataset = name});
+  }
+  return array;
+}
+
+ShardPiece OpenShard::fetch(std::int64_t first, std::int64_t rows) {
+  const hdf5::Lock lock;
+  ShardPiece piece;
+  piece.path = file_.path;
+  piece.row_in_file = first;
+  piece.rows = rows;
+  if (context_) piece.context = context_->fetch(file_, first, rows);
+  if (indptr_) {
+    piece.offsets = read_offsets(file_, *indptr_, first, rows, indices_->rows());
+    const std::int64_t begin = piece.offsets.front();
+    const std::int64_t entries = piece.offsets.back() - begin;
+    piece.indices = indices_->fetch(file_, begin, entries);
+    piece.values = values_->fetch(file_, begin, entries);
+  }
+  if (action_) piece.action = action_->fetch(file_, first, rows);
+  if (loss_) piece.loss = loss_->fetch(file_, first, rows);
+  if (propensity_) piece.propensity = propensity_->fetch(file_, first, rows);
+  if (label_propensity_) piece.label_propensity = label_propensity_->fetch(file_, first, rows);
+  for (StoredArray& target : targets_) piece.targets.push_back(target.fetch(file_, first, rows));
+  return piece;
+}
+
+}  // namespace scrm

@@ -1,0 +1,41 @@
+/// OpenShard: the datasets of one shard that a schema needs, open for fetching.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hdf5/file_access.hpp"
+#include "hdf5/stored_array.hpp"
+#include "scrm/io/schema.hpp"
+#include "shard/shard_rows.hpp"
+
+namespace scrm {
+
+class OpenShard {
+ public:
+  /// Throws when the file is no longer what it was when its header was read: `rows` rows of this schema.
+  OpenShard(const std::string& path, const Schema& schema, std::int64_t rows, std::shared_ptr<BufferPool> pool);
+  OpenShard(const OpenShard&) = delete;
+  OpenShard& operator=(const OpenShard&) = delete;
+
+  /// Takes rows [first, first + rows) of the file; the caller sets the piece's place in the data set.
+  ShardPiece fetch(std::int64_t first, std::int64_t rows);
+
+ private:
+  StoredArray open(const std::string& name, std::int64_t rows, std::int64_t width) const;
+
+  FileAccess file_;
+  std::optional<StoredArray> context_;
+  std::optional<StoredArray> indptr_;
+  std::optional<StoredArray> indices_;
+  std::optional<StoredArray> values_;
+  std::optional<StoredArray> action_;
+  std::optional<StoredArray> loss_;
+  std::optional<StoredArray> propensity_;
+  std::optional<StoredArray> label_propensity_;
+  std::vector<StoredArray> targets_;
+};
+
+}  // namespace scrm

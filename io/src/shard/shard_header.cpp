@@ -1,0 +1,332 @@
+#include "shard/shard_header.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "hdf5/attributes.hpp"
+
+namespace scrm {
+namespace {
+
+[[noreturn]] void fail(const FileAccess& file, const std::string& dataset, const std::string& message) {
+  throw Error(ErrorKind::data, message, {.file = *file.path, .dataset = dataset});
+}
+
+class HeaderReader {
+ public:
+  HeaderReader(const FileAccess& file, const ReadOptions& options) : file_(file), options_(options) {}
+
+  ShardHeader read() {
+    read_attributes();
+    if (options_.contexts_only) {
+      count_contexts();
+      read_context();
+      return std::move(header_);
+    }
+    read_action_kind();
+    read_loss();
+    read_action();
+    read_propensities();
+    read_context();
+    read_targets();
+    return std::move(header_);
+  }
+
+ private:
+  void read_attributes();
+  void read_action_kind();
+  /// The number of rows where `loss` need not be there.
+  void count_contexts();
+  void read_loss();
+  void read_action();
+  void read_propensities();
+  void read_context();
+  void read_dense_context();
+  void read_sparse_context();
+  void read_targets();
+
+  StoredArray open(const std::string& name) const;
+  /// Opens, checks the length against `loss`, and adds to the cost.
+  StoredArray open_column(const std::string& name);
+  StoredArray open_list(const std::string& name);
+  void add(const StoredArray& array, MemoryCost& cost);
+
+  const FileAccess& file_;
+  const ReadOptions& options_;
+  ShardHeader header_;
+};
+
+StoredArray HeaderReader::open(const std::string& name) const {
+  switch (object_type(file_, name)) {
+    case H5O_TYPE_DATASET:
+      return StoredArray(file_, name);
+    case H5O_TYPE_UNKNOWN:
+      fail(file_, name, "there is no such dataset");
+    default:
+      fail(file_, name, "is not a dataset");
+  }
+}
+
+void HeaderReader::add(const StoredArray& array, MemoryCost& cost) {
+  cost.add(array.memory_cost());
+  header_.chunk_rows = std::max(header_.chunk_rows, array.chunk_rows());
+}
+
+StoredArray HeaderReader::open_column(const std::string& name) {
+  StoredArray array = open(name);
+  if (array.rows() != header_.rows) {
+    fail(file_, name, fmt::format("has {} rows, but loss has {}", array.rows(), header_.rows));
+  }
+  add(array, header_.cost);
+  return array;
+}
+
+StoredArray HeaderReader::open_list(const std::string& name) {
+  StoredArray array = open_column(name);
+  if (array.width() != 1) fail(file_, name, fmt::format("must have one column, it has {}", array.width()));
+  return array;
+}
+
+void HeaderReader::read_attributes() {
+  const auto format = text_attribute(file_, "/", "format");
+  if (!format) fail(file_, "", "has no attribute format; a shard has format = \"scrm-log\"");
+  if (*format == "scrm-labelled") {
+    fail(file_, "",
+         "is a labelled data set, not logs: it has right answers but no actions, losses or propensities; `scrm sweep` "
+         "turns it into logs and runs methods on it, `scrm inspect` shows it");
+  }
+  if (*format != "scrm-log") {
+    fail(file_, "attribute format", fmt::format("is \"{}\", \"scrm-log\" is needed", *format));
+  }
+  const auto version = integer_attribute(file_, "/", "format_version");
+  if (!version) fail(file_, "", "has no attribute format_version; this program reads version 1");
+  if (*version != 1) {
+    fail(file_, "attribute format_version", fmt::format("is {}, this program reads version 1", *version));
+  }
+  const std::int64_t rollout = integer_attribute(file_, "/", "rollout").value_or(0);
+  if (rollout < std::numeric_limits<int>::min() || rollout > std::numeric_limits<int>::max()) {
+    fail(file_, "attribute rollout", fmt::format("is {}, which is out of range", rollout));
+  }
+  header_.rollout = static_cast<int>(rollout);
+}
+
+void HeaderReader::read_action_kind() {
+  const auto kind = text_attribute(file_, "/", "action_kind");
+  if (!kind) fail(file_, "", "has no attribute action_kind; it is continuous, categorical or multilabel");
+  bool known = false;
+  for (const auto candidate : {ActionKind::continuous, ActionKind::categorical, ActionKind::multilabel}) {
+    if (*kind != to_string(candidate)) continue;
+    header_.action_kind = candidate;
+    known = true;
+  }
+  if (!known) {
+    fail(file_, "attribute action_kind",
+         fmt::format("is \"{}\", it must be continuous, categorical or multilabel", *kind));
+  }
+  const auto actions = integer_attribute(file_, "/", "num_actions");
+  if (header_.action_kind == ActionKind::categorical && !actions) {
+    fail(file_, "", "has no attribute num_actions, which categorical actions need");
+  }
+  if (header_.action_kind != ActionKind::continuous && actions) {
+    if (*actions < 1 || *actions > std::numeric_limits<int>::max()) {
+      fail(file_, "attribute num_actions", fmt::format("is {}, it must be at least 1", *actions));
+    }
+    header_.num_actions = static_cast<int>(*actions);
+  }
+}
+
+void HeaderReader::count_contexts() {
+  switch (object_type(file_, "context")) {
+    case H5O_TYPE_GROUP:
+      header_.rows = open("context/indptr").rows() - 1;
+      if (header_.rows < 0) fail(file_, "context/indptr", "is empty; it has one value more than there are rows");
+      return;
+    case H5O_TYPE_UNKNOWN:
+      for (const char* name : {"loss", "action"}) {
+        if (object_type(file_, name) == H5O_TYPE_UNKNOWN) continue;
+        header_.rows = open(name).rows();
+        return;
+      }
+      fail(file_, "context", "there is no such dataset, nor loss or action to say how many rows there are");
+    default:
+      header_.rows = open("context").rows();
+  }
+}
+
+void HeaderReader::read_loss() {
+  if (object_type(file_, "loss") == H5O_TYPE_UNKNOWN) {
+    const bool acted = object_type(file_, "action") != H5O_TYPE_UNKNOWN;
+    fail(file_, "loss",
+         acted ? "there is no such dataset; these rows were acted but their losses are not recorded yet: add a "
+                 "dataset loss with one number for each row, in the order of the rows (README, The loop)"
+               : "there is no such dataset, nor action; if these are contexts, `scrm act` draws actions for them");
+  }
+  const StoredArray loss = open("loss");
+  header_.rows = loss.rows();
+  if (loss.width() != 1) fail(file_, "loss", fmt::format("must have one column, it has {}", loss.width()));
+  add(loss, header_.cost);
+}
+
+void HeaderReader::read_action() {
+  if (header_.action_kind != ActionKind::multilabel) {
+    const StoredArray action = open_list("action");
+    if (header_.action_kind == ActionKind::categorical && is_float(action.element())) {
+      fail(file_, "action", "holds real numbers, categorical actions are integers");
+    }
+    return;
+  }
+  const StoredArray action = open_column("action");
+  if (action.rank() != 2 || action.width() < 1) {
+    fail(file_, "action", "must have two dimensions, rows and labels, for multilabel actions");
+  }
+  if (is_float(action.element())) fail(file_, "action", "holds real numbers, multilabel actions are 0 or 1 integers");
+  if (action.width() > std::numeric_limits<int>::max()) fail(file_, "action", "has too many labels");
+  const int labels = static_cast<int>(action.width());
+  if (header_.num_actions != 0 && header_.num_actions != labels) {
+    fail(file_, "action",
+         fmt::format("has {} labels, but the attribute num_actions is {}", labels, header_.num_actions));
+  }
+  header_.num_actions = labels;
+}
+
+void HeaderReader::read_propensities() {
+  header_.has_log_propensity = object_type(file_, "log_propensity") != H5O_TYPE_UNKNOWN;
+  header_.has_propensity = object_type(file_, "propensity") != H5O_TYPE_UNKNOWN;
+  if (header_.has_log_propensity) open_list("log_propensity");
+  if (header_.has_propensity) open_list("propensity");
+  const bool multilabel = header_.action_kind == ActionKind::multilabel;
+  header_.has_label_propensity = multilabel && object_type(file_, "label_propensity") != H5O_TYPE_UNKNOWN;
+  if (header_.has_label_propensity) {
+    const StoredArray labels = open_column("label_propensity");
+    if (labels.rank() != 2 || labels.width() != header_.num_actions) {
+      fail(file_, "label_propensity",
+           fmt::format("has {} columns, but action has {}", labels.rank() == 2 ? labels.width() : 1,
+                       header_.num_actions));
+    }
+  }
+  if (!header_.has_log_propensity && !header_.has_propensity && !header_.has_label_propensity) {
+    fail(file_, "propensity",
+         fmt::format("there is no such dataset, nor log_propensity{}", multilabel ? " nor label_propensity" : ""));
+  }
+}
+
+void HeaderReader::read_context() {
+  switch (object_type(file_, "context")) {
+    case H5O_TYPE_UNKNOWN:
+      break;
+    case H5O_TYPE_GROUP:
+      read_sparse_context();
+      break;
+    default:
+      read_dense_context();
+  }
+}
+
+void HeaderReader::read_dense_context() {
+  const StoredArray context = open_column("context");
+  if (context.rank() != 2) fail(file_, "context", "must have two dimensions, rows and features");
+  header_.features = context.width();
+  header_.context_type = context.element() == Element::f32 ? FloatType::f32 : FloatType::f64;
+}
+
+void HeaderReader::read_sparse_context() {
+  header_.sparse = true;
+  const auto features = integer_attribute(file_, "context", "num_features");
+  if (!features) fail(file_, "context", "has no attribute num_features, which sparse contexts need");
+  if (*features < 0 || *features > std::numeric_limits<std::int32_t>::max()) {
+    fail(file_, "context attribute num_features", fmt::format("is {}, which is out of range", *features));
+  }
+  header_.features = *features;
+
+  const StoredArray indptr = open("context/indptr");
+  const StoredArray indices = open("context/indices");
+  const StoredArray values = open("context/values");
+  for (const StoredArray* array : {&indptr, &indices, &values}) {
+    if (array->width() != 1) {
+      fail(file_, array->name(), fmt::format("must have one column, it has {}", array->width()));
+    }
+  }
+  for (const StoredArray* array : {&indptr, &indices}) {
+    if (is_float(array->element())) fail(file_, array->name(), "holds real numbers, integers are needed");
+  }
+  if (indptr.rows() != header_.rows + 1) {
+    fail(file_, indptr.name(),
+         fmt::format("has {} values, but loss has {} rows, which needs {}", indptr.rows(), header_.rows,
+                     header_.rows + 1));
+  }
+  if (indices.rows() != values.rows()) {
+    fail(file_, indices.name(),
+         fmt::format("has {} entries, but context/values has {}", indices.rows(), values.rows()));
+  }
+  header_.cost.per_row += sizeof(std::int64_t);
+  header_.cost.total += static_cast<double>(header_.rows) * sizeof(std::int64_t);
+  add(indices, header_.entry_cost);
+  add(values, header_.entry_cost);
+  // The entries of decoded blocks: index and value.
+  header_.entry_cost.per_row += sizeof(std::int32_t) + sizeof(double);
+  header_.entry_cost.total += static_cast<double>(indices.rows()) * (sizeof(std::int32_t) + sizeof(double));
+
+  constexpr std::int64_t kAtOnce = std::int64_t{32} * kBlockRows;
+  for (std::int64_t first = 0; first < header_.rows; first += kAtOnce) {
+    const std::int64_t rows = std::min(kAtOnce, header_.rows - first);
+    const auto offsets = read_offsets(file_, indptr, first, rows, indices.rows());
+    for (std::int64_t row = 0; row < rows; row += kBlockRows) {
+      header_.entries_before.push_back(offsets[static_cast<std::size_t>(row)]);
+    }
+    if (first + rows == header_.rows) header_.entries_before.push_back(offsets.back());
+  }
+}
+
+void HeaderReader::read_targets() {
+  if (object_type(file_, "target") == H5O_TYPE_GROUP) {
+    const auto collect = [](hid_t, const char* name, const H5L_info_t*, void* names) -> herr_t {
+      static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+      return 0;
+    };
+    hsize_t start = 0;
+    if (H5Literate_by_name(file_.handle.get(), "target", H5_INDEX_NAME, H5_ITER_INC, &start, collect, &header_.targets,
+                           H5P_DEFAULT) < 0) {
+      hdf5::fail(ErrorKind::data, "cannot be listed", {.file = *file_.path, .dataset = "target"});
+    }
+  }
+  for (const std::string& name : options_.all_targets ? header_.targets : options_.targets) {
+    if (std::find(header_.targets.begin(), header_.targets.end(), name) == header_.targets.end()) {
+      fail(file_, "target/" + name,
+           header_.targets.empty()
+               ? "there is no such dataset, nor any other target"
+               : fmt::format("there is no such dataset; there are {}", fmt::join(header_.targets, ", ")));
+    }
+    open_list("target/" + name);
+  }
+}
+
+}  // namespace
+
+ShardHeader read_shard_header(const FileAccess& file, const ReadOptions& options) {
+  return HeaderReader(file, options).read();
+}
+
+std::vector<std::int64_t> read_offsets(const FileAccess& file, const StoredArray& indptr, std::int64_t first,
+                                       std::int64_t rows, std::int64_t entries) {
+  std::vector<std::int64_t> offsets = indptr.read_integers(file, first, rows + 1);
+  const auto bad = [&](std::size_t i, const std::string& why) {
+    const std::int64_t row = first + static_cast<std::int64_t>(i);
+    throw Error(ErrorKind::data, why, {.file = *file.path, .dataset = indptr.name(), .row = row});
+  };
+  if (first == 0 && offsets.front() != 0)
+    bad(0, fmt::format("{} is not 0, where the entries of the first row begin", offsets.front()));
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    const std::int64_t at = offsets[i];
+    if (at < before) bad(i, fmt::format("{} is less than {}, which it follows", at, before));
+    if (at > entries) bad(i, fmt::format("{} is beyond the {} entries there are", at, entries));
+    before = at;
+  }
+  return offsets;
+}
+
+}  // namespace scrm

@@ -1,0 +1,41 @@
+/// ShardHeader: what one shard says about itself, checked for agreement within the file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hdf5/file_access.hpp"
+#include "hdf5/stored_array.hpp"
+#include "scrm/io/dataset.hpp"
+
+namespace scrm {
+
+struct ShardHeader {
+  ActionKind action_kind = ActionKind::continuous;
+  int num_actions = 0;
+  int rollout = 0;
+  std::int64_t rows = 0;
+  std::int64_t features = 0;
+  bool sparse = false;
+  FloatType context_type = FloatType::f64;
+  bool has_propensity = false;
+  bool has_log_propensity = false;
+  bool has_label_propensity = false;
+  std::vector<std::string> targets;  ///< all there are, in name order
+  std::int64_t chunk_rows = 0;       ///< of the tallest compressed chunk
+  MemoryCost cost;                   ///< of all datasets that may be read, entries of sparse contexts left out
+  MemoryCost entry_cost;             ///< of sparse entries: "rows" are entries
+  std::vector<std::int64_t>
+      entries_before;  ///< sparse: entries before rows 0, kBlockRows, 2 kBlockRows, ... and in all
+};
+
+/// Reads and checks. Needs the hdf5::Lock.
+ShardHeader read_shard_header(const FileAccess& file, const ReadOptions& options);
+
+/// Entries of rows [first, first + rows) of a sparse context: rows + 1 offsets that never fall and end within
+/// `entries`. Needs the hdf5::Lock.
+std::vector<std::int64_t> read_offsets(const FileAccess& file, const StoredArray& indptr, std::int64_t first,
+                                       std::int64_t rows, std::int64_t entries);
+
+}  // namespace scrm

@@ -1,0 +1,276 @@
+#include "shard/shard_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "shard/fault_list.hpp"
+
+namespace scrm {
+namespace {
+
+// Rows whose products are formed together: two cache lines of every column.
+constexpr int kProductRows = 16;
+
+/// out[i] = log of the product over columns of labels[i]. Mantissas in [1, 2) multiply and exponents add, so that one
+/// logarithm a row is enough and hundreds of labels do not underflow.
+void log_products(const double* labels, int rows, int columns, double* out) noexcept {
+  constexpr std::uint64_t kMantissa = (std::uint64_t{1} << 52) - 1;
+  constexpr std::uint64_t kOne = std::uint64_t{1023} << 52;
+  constexpr int kFactorsAtOnce = 512;  // 2^512 is far from overflow
+  std::fill_n(out, rows, 0.0);
+  for (int first = 0; first < columns; first += kFactorsAtOnce) {
+    double product[kProductRows];
+    std::int64_t exponent[kProductRows] = {};
+    std::fill_n(product, kProductRows, 1.0);
+    for (int k = first; k < std::min(first + kFactorsAtOnce, columns); ++k) {
+      const double* column = labels + std::int64_t{k} * kBlockRows;
+      for (int i = 0; i < rows; ++i) {
+        // Subnormal numbers have no mantissa in [1, 2) until they are scaled.
+        const bool tiny = column[i] < 0x1p-1000;
+        const auto bits = std::bit_cast<std::uint64_t>(tiny ? column[i] * 0x1p+100 : column[i]);
+        exponent[i] += static_cast<std::int64_t>(bits >> 52) - (tiny ? 1123 : 1023);
+        product[i] *= std::bit_cast<double>((bits & kMantissa) | kOne);
+      }
+    }
+    for (int i = 0; i < rows; ++i) {
+      out[i] += std::log(product[i]) + static_cast<double>(exponent[i]) * std::numbers::ln2;
+    }
+  }
+}
+
+/// Decodes part after part of one block, a part being the rows that come from one shard.
+class BlockDecoder {
+ public:
+  BlockDecoder(const Schema& schema, bool reward, ShardRows& rows, BlockBuffer& out)
+      : schema_(schema), reward_(reward), rows_(rows), out_(out) {}
+
+  /// Rows [first, first + rows) of the file behind the piece become rows [at, at + rows) of the block.
+  void decode(const ShardPiece& piece, std::int64_t first, int rows, int at);
+  /// Leaves out the bad rows; returns how many are left.
+  int finish(int rows, Audit& audit);
+
+ private:
+  struct Part {
+    const ShardPiece& piece;
+    std::int64_t first;
+    int rows;
+    int at;
+  };
+
+  void decode_context(const Part& part);
+  void decode_entries(const Part& part);
+  void decode_action(const Part& part);
+  void decode_propensity(const Part& part);
+  void multiply_labels(const Part& part);
+
+  template <class To>
+  void columns(const Part& part, const RawArray& array, const AuditRule& rule, To* base, bool table);
+  void find_faults(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row, std::int64_t column,
+                   bool table);
+  const std::byte* ready(const RawTile& tile, std::size_t from, std::size_t length);
+
+  const Schema& schema_;
+  bool reward_;
+  ShardRows& rows_;
+  BlockBuffer& out_;
+  FaultList faults_;
+};
+
+void BlockDecoder::decode(const ShardPiece& piece, std::int64_t first, int rows, int at) {
+  const Part part{piece, first, rows, at};
+  decode_context(part);
+  if (schema_.stage == RowStage::contexts) return;
+  decode_action(part);
+  columns(part, piece.loss, loss_rule(), out_.loss(), false);
+  if (reward_) {
+    double* loss = out_.loss() + at;
+    for (int i = 0; i < rows; ++i) loss[i] = -loss[i];
+  }
+  decode_propensity(part);
+  for (std::size_t i = 0; i < schema_.targets.size(); ++i) {
+    columns(part, piece.targets[i], target_rule(schema_.action_kind, schema_.targets[i]),
+            out_.target(static_cast<int>(i)), false);
+  }
+}
+
+int BlockDecoder::finish(int rows, Audit& audit) {
+  if (faults_.empty()) return rows;
+  faults_.report(rows, audit);
+  return out_.compact(faults_.keep().data(), rows);
+}
+
+const std::byte* BlockDecoder::ready(const RawTile& tile, std::size_t from, std::size_t length) {
+  if (tile.bytes->busy()) rows_.help();
+  return tile.bytes->ready(from, length);
+}
+
+template <class To>
+void BlockDecoder::columns(const Part& part, const RawArray& array, const AuditRule& rule, To* base, bool table) {
+  const std::int64_t end = part.first + part.rows;
+  auto tile = std::partition_point(array.tiles.begin(), array.tiles.end(),
+                                   [&](const RawTile& t) { return t.row + t.rows <= part.first; });
+  for (; tile != array.tiles.end() && tile->row < end; ++tile) {
+    const std::int64_t from = std::max(part.first, tile->row);
+    const std::int64_t to = std::min(end, tile->row + tile->rows);
+    Tile view;
+    view.element = array.element;
+    view.row_bytes = tile->row_bytes;
+    view.rows = static_cast<int>(to - from);
+    view.columns = tile->columns;
+    view.data = ready(*tile, tile->offset + static_cast<std::size_t>(from - tile->row) * tile->row_bytes,
+                      static_cast<std::size_t>(to - from) * tile->row_bytes);
+    To* out = base + tile->column * kBlockRows + part.at + (from - part.first);
+    if (!to_columns(view, rule.range, out)) find_faults(part, view, rule, from, tile->column, table);
+  }
+}
+
+void BlockDecoder::find_faults(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row,
+                               std::int64_t column, bool table) {
+  for_each_value(tile, [&](int i, std::int64_t j, double value) {
+    if (const auto reason = rule.judge(value)) {
+      const int in_block = part.at + static_cast<int>(row - part.first) + i;
+      faults_.add(in_block, *reason, rule, table ? column + j : -1, *part.piece.path, row + i, value);
+    }
+  });
+}
+
+void BlockDecoder::decode_context(const Part& part) {
+  if (schema_.sparse) {
+    decode_entries(part);
+  } else if (schema_.context_type == FloatType::f32) {
+    columns(part, part.piece.context, context_rule("context"), out_.context_f32(), true);
+  } else {
+    columns(part, part.piece.context, context_rule("context"), out_.context_f64(), true);
+  }
+}
+
+void BlockDecoder::decode_action(const Part& part) {
+  const AuditRule rule = action_rule(schema_.action_kind, schema_.num_actions);
+  switch (schema_.action_kind) {
+    case ActionKind::continuous:
+      columns(part, part.piece.action, rule, out_.action(), false);
+      break;
+    case ActionKind::categorical:
+      columns(part, part.piece.action, rule, out_.category(), false);
+      break;
+    case ActionKind::multilabel:
+      columns(part, part.piece.action, rule, out_.bits(), true);
+      break;
+  }
+}
+
+void BlockDecoder::decode_propensity(const Part& part) {
+  const ActionKind kind = schema_.action_kind;
+  if (schema_.label_propensity) {
+    columns(part, part.piece.label_propensity, propensity_rule(kind, "label_propensity"), out_.label_propensity(),
+            true);
+  }
+  switch (schema_.propensity) {
+    case PropensityForm::linear:
+      columns(part, part.piece.propensity, propensity_rule(kind, "propensity"), out_.propensity(), false);
+      break;
+    case PropensityForm::logarithm:
+      columns(part, part.piece.propensity, log_propensity_rule(kind), out_.propensity(), false);
+      break;
+    case PropensityForm::label_product:
+      multiply_labels(part);
+      break;
+  }
+}
+
+void BlockDecoder::multiply_labels(const Part& part) {
+  const double* labels = out_.label_propensity() + part.at;
+  double* out = out_.propensity() + part.at;
+  for (int i = 0; i < part.rows; i += kProductRows) {
+    log_products(labels + i, std::min(kProductRows, part.rows - i), schema_.num_actions, out + i);
+  }
+}
+
+void BlockDecoder::decode_entries(const Part& part) {
+  const ShardPiece& piece = part.piece;
+  const std::int64_t* offsets = piece.offsets.data() + (part.first - piece.row_in_file);
+  const std::int64_t entries = offsets[part.rows] - offsets[0];
+  std::int64_t* indptr = out_.indptr() + part.at;
+  const std::int64_t before = part.at == 0 ? 0 : indptr[0];
+  for (int i = 0; i <= part.rows; ++i) indptr[i] = before + offsets[i] - offsets[0];
+  out_.indices().resize(static_cast<std::size_t>(before + entries));
+  out_.values().resize(static_cast<std::size_t>(before + entries));
+
+  // Entries are lists of their own. Their place in the block is not bounded by kBlockRows: column 0 is all there is.
+  const auto each_tile = [&](const RawArray& array, auto&& use) {
+    for (const RawTile& tile : array.tiles) {
+      const std::int64_t from = std::max(offsets[0], tile.row);
+      const std::int64_t to = std::min(offsets[part.rows], tile.row + tile.rows);
+      if (from >= to) continue;
+      Tile view{array.element, nullptr, tile.row_bytes, static_cast<int>(to - from), 1};
+      view.data = ready(tile, tile.offset + static_cast<std::size_t>(from - tile.row) * tile.row_bytes,
+                        static_cast<std::size_t>(to - from) * tile.row_bytes);
+      use(view, from);
+    }
+  };
+  const auto row_of = [&](std::int64_t entry) {
+    return static_cast<int>(std::upper_bound(offsets, offsets + part.rows + 1, entry) - offsets) - 1;
+  };
+
+  const Range in_range{0, static_cast<double>(schema_.features) - 1};
+  each_tile(piece.indices, [&](const Tile& view, std::int64_t from) {
+    std::int32_t* out = out_.indices().data() + before + (from - offsets[0]);
+    if (schema_.features > 0 && to_columns(view, in_range, out)) return;
+    for_each_value(view, [&](int i, std::int64_t, double value) {
+      if (value >= in_range.low && value <= in_range.high) return;
+      throw Error(
+          ErrorKind::data,
+          fmt::format("{} (entry {}) is not the index of one of {} features", value, from + i, schema_.features),
+          {.file = *piece.path, .dataset = "context/indices", .row = part.first + row_of(from + i)});
+    });
+  });
+  const AuditRule rule = context_rule("context/values");
+  each_tile(piece.values, [&](const Tile& view, std::int64_t from) {
+    if (to_columns(view, rule.range, out_.values().data() + before + (from - offsets[0]))) return;
+    for_each_value(view, [&](int i, std::int64_t, double value) {
+      if (const auto reason = rule.judge(value)) {
+        const int row = row_of(from + i);
+        faults_.add(part.at + row, *reason, rule, -1, *piece.path, part.first + row, value);
+      }
+    });
+  });
+}
+
+}  // namespace
+
+int ShardRows::decode(std::int64_t from, int count, BlockBuffer& out, Audit& audit) {
+  BlockDecoder decoder(*schema_, reward_, *this, out);
+  const std::int64_t end = from + count;
+  if (count == 0 || from < first_row || end > first_row + rows || count > kBlockRows) {
+    if (count == 0) return 0;
+    throw Error(ErrorKind::run, fmt::format("rows {} to {} were not fetched", from, end - 1));
+  }
+  auto piece = std::partition_point(pieces_.begin(), pieces_.end(),
+                                    [&](const ShardPiece& p) { return p.first_row + p.rows <= from; });
+  for (; piece != pieces_.end() && piece->first_row < end; ++piece) {
+    const std::int64_t begin = std::max(from, piece->first_row);
+    const std::int64_t stop = std::min(end, piece->first_row + piece->rows);
+    decoder.decode(*piece, piece->row_in_file + (begin - piece->first_row), static_cast<int>(stop - begin),
+                   static_cast<int>(begin - from));
+  }
+  return decoder.finish(count, audit);
+}
+
+void ShardRows::help() {
+  const auto help_with = [](const RawArray& array) {
+    for (const RawTile& tile : array.tiles) tile.bytes->help();
+  };
+  for (const ShardPiece& piece : pieces_) {
+    for (const RawArray* array : {&piece.context, &piece.indices, &piece.values, &piece.action, &piece.loss,
+                                  &piece.propensity, &piece.label_propensity}) {
+      help_with(*array);
+    }
+    for (const RawArray& array : piece.targets) help_with(array);
+  }
+}
+
+}  // namespace scrm

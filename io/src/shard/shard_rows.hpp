@@ -1,0 +1,49 @@
+/// ShardRows: rows of one or many shards as they were taken from the files, and their decoding into blocks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hdf5/stored_array.hpp"
+#include "scrm/io/dataset.hpp"
+
+namespace scrm {
+
+/// Consecutive rows of one shard.
+struct ShardPiece {
+  std::shared_ptr<const std::string> path;
+  std::int64_t first_row = 0;  ///< in the data set
+  std::int64_t rows = 0;
+  std::int64_t row_in_file = 0;  ///< of the first row
+  RawArray context;
+  std::vector<std::int64_t> offsets;  ///< sparse: where in indices and values each row begins, and the last ends
+  RawArray indices;
+  RawArray values;
+  RawArray action;
+  RawArray loss;
+  RawArray propensity;
+  RawArray label_propensity;
+  std::vector<RawArray> targets;
+};
+
+class ShardRows final : public RawRows {
+ public:
+  ShardRows(std::shared_ptr<const Schema> schema, bool reward) : schema_(std::move(schema)), reward_(reward) {}
+
+  /// Pieces come in row order.
+  void add(ShardPiece piece) { pieces_.push_back(std::move(piece)); }
+
+  int decode(std::int64_t first_row, int rows, BlockBuffer& out, Audit& audit) override;
+
+  /// Decodes chunks that no thread is at: better than waiting for one that another thread is at.
+  void help();
+
+ private:
+  std::shared_ptr<const Schema> schema_;
+  bool reward_;
+  std::vector<ShardPiece> pieces_;
+};
+
+}  // namespace scrm

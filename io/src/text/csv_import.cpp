@@ -1,0 +1,231 @@
+#include "scrm/io/csv_import.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "scrm/io/atomic_folder.hpp"
+#include "scrm/io/csv_reader.hpp"
+#include "scrm/io/error.hpp"
+#include "text/csv_columns.hpp"
+#include "text/csv_rows.hpp"
+
+namespace scrm {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+
+/// What must be known before the first row is written and only a look through the whole file tells.
+struct Survey {
+  std::int64_t records = 0;
+  double largest_action = -1;
+};
+
+bool is_file_name(const std::string& out) {
+  return fs::path(out).extension() == ".h5";
+}
+
+void check_output(const CsvImport& import) {
+  const auto refuse = [](const std::string& what) { throw Error(ErrorKind::usage, what); };
+  if (import.out.empty()) refuse("--out is missing: name an .h5 file or a folder");
+  if (import.shards < 0 || import.rows_per_shard < 0) refuse("--shards and --rows-per-shard must be at least 1");
+  if (import.shards > 0 && import.rows_per_shard > 0) refuse("--shards and --rows-per-shard exclude each other");
+  if (is_file_name(import.out) && (import.shards > 1 || import.rows_per_shard > 0))
+    refuse(fmt::format("--out {} is one file; name a folder for several shards", import.out));
+}
+
+Survey survey(const CsvImport& import, const CsvColumns& columns, const BytesProgress& progress) {
+  CsvReader reader(import.file, import.delimiter);
+  const bool categorical = import.action_kind == ActionKind::categorical;
+  Survey found;
+  while (reader.next()) {
+    if (++found.records % kBlockRows == 0 && progress) progress(reader.bytes_done(), reader.bytes_total());
+    const std::size_t field = columns.action.front();
+    double action = 0;
+    if (categorical && field < reader.fields().size() && parse_number(reader.fields()[field], action))
+      found.largest_action = std::max(found.largest_action, action);
+  }
+  return found;
+}
+
+/// Categories are counted from 0, so a stray huge number would make an absurd policy rather than a bad row.
+int count_actions(const CsvImport& import, double largest) {
+  constexpr double kMost = 1e6;
+  if (!(largest < kMost))
+    throw Error(ErrorKind::data,
+                fmt::format("the largest action is {}; give --num-actions to say how many there are", largest),
+                {.file = import.file});
+  return std::max(1, static_cast<int>(std::floor(largest)) + 1);
+}
+
+/// The files of the import, opened one after another.
+class ShardSequence {
+ public:
+  ShardSequence(const CsvImport& import, const Schema& schema, std::int64_t records)
+      : import_(import), schema_(schema), records_(records) {
+    if (!is_file_name(import.out)) folder_.emplace(import.out, import.overwrite);
+    open();
+  }
+
+  /// Before record number `record` (from 0, bad ones counted) is added: whether the shard at hand is to end here.
+  bool ends_before(std::int64_t record, std::int64_t rows_in_block) const {
+    if (import_.shards > 0) return record >= first_record(opened_);
+    return writer_->rows() + rows_in_block >= (import_.rows_per_shard > 0 ? import_.rows_per_shard : kNoLimit);
+  }
+
+  void append(const Block& block) {
+    rows_ += block.rows;
+    named([&] { writer_->append(block); });
+  }
+
+  void begin_next() {
+    named([&] { writer_->commit(); });
+    open();
+  }
+
+  void commit() {
+    // Every shard that was asked for is there, even when the file has fewer rows than that.
+    while (opened_ < import_.shards) begin_next();
+    named([&] { writer_->commit(); });
+    if (folder_) folder_->commit();
+  }
+
+  int count() const noexcept { return opened_; }
+  std::int64_t rows() const noexcept { return rows_; }
+
+ private:
+  std::int64_t first_record(int shard) const {
+    if (shard >= import_.shards) return kNoLimit;
+    const std::int64_t each = records_ / import_.shards;
+    return each * shard + std::min<std::int64_t>(shard, records_ % import_.shards);
+  }
+
+  void open() {
+    const std::string path =
+        folder_ ? fmt::format("{}/part-{:05}.h5", folder_->temporary_path(), opened_) : import_.out;
+    ++opened_;
+    named([&] { writer_.emplace(path, schema_, import_.write); });
+  }
+
+  /// Failures are told of the folder that was asked for: the hidden one is gone by the time anybody looks.
+  template <class Action>
+  void named(const Action& action) const {
+    try {
+      action();
+    } catch (const Error& error) {
+      const std::string& file = error.place().file;
+      const std::string text = error.what();
+      if (!folder_ || file.rfind(folder_->temporary_path(), 0) != 0 || text.rfind(file + ": ", 0) != 0) throw;
+      throw Error(error.kind(), text.substr(file.size() + 2),
+                  {.file = import_.out + file.substr(folder_->temporary_path().size())});
+    }
+  }
+
+  const CsvImport& import_;
+  const Schema& schema_;
+  std::int64_t records_;
+  std::optional<AtomicFolder> folder_;
+  std::optional<ShardWriter> writer_;
+  int opened_ = 0;
+  std::int64_t rows_ = 0;
+};
+
+void require_clean(const CsvImport& import, const CsvRows& rows, std::int64_t bad) {
+  if (bad == 0) return;
+  throw Error(ErrorKind::data,
+              fmt::format("{} ({} bad row{} in all; --skip-bad-rows goes on without {})", rows.first_complaint(), bad,
+                          bad == 1 ? "" : "s", bad == 1 ? "it" : "them"),
+              {.file = import.file});
+}
+
+/// Reads all records; `out` is null once a bad row has made writing pointless and only counting is left.
+std::int64_t read_records(const CsvImport& import, CsvReader& reader, CsvRows& rows, ShardSequence* out,
+                          const BytesProgress& progress) {
+  std::int64_t bad = 0;
+  for (std::int64_t record = 0; reader.next(); ++record) {
+    if (out != nullptr && (rows.full() || out->ends_before(record, rows.rows()))) {
+      out->append(rows.take());
+      if (progress) progress(reader.bytes_done(), reader.bytes_total());
+      while (out->ends_before(record, 0)) out->begin_next();
+    } else if (rows.full()) {
+      rows.take();
+    }
+    if (rows.add(reader.fields(), reader.line())) continue;
+    ++bad;
+    if (!import.skip_bad_rows) out = nullptr;
+  }
+  if (out != nullptr) out->append(rows.take());
+  return bad;
+}
+
+}  // namespace
+
+const char* to_string(BadRecord reason) noexcept {
+  switch (reason) {
+    case BadRecord::wrong_number_of_fields:
+      return "wrong number of fields";
+    case BadRecord::value_missing:
+      return "a value is missing";
+    case BadRecord::not_a_number:
+      return "a value is not a number";
+  }
+  return "";
+}
+
+const char* key(BadRecord reason) noexcept {
+  switch (reason) {
+    case BadRecord::wrong_number_of_fields:
+      return "wrong_number_of_fields";
+    case BadRecord::value_missing:
+      return "value_missing";
+    case BadRecord::not_a_number:
+      return "not_a_number";
+  }
+  return "";
+}
+
+std::int64_t CsvImportResult::skipped_rows() const noexcept {
+  return std::accumulate(bad_records.begin(), bad_records.end(), std::int64_t{0}) +
+         std::accumulate(bad_rows.begin(), bad_rows.end(), std::int64_t{0});
+}
+
+CsvImportResult import_csv(const CsvImport& import, const BytesProgress& progress) {
+  check_output(import);
+  CsvReader reader(import.file, import.delimiter);
+  CsvColumns columns = choose_columns(import, reader.header());
+  const bool count_categories = import.action_kind == ActionKind::categorical && import.num_actions == 0;
+  Survey found;
+  if (count_categories || import.shards > 1) {
+    if (reader.bytes_total() == 0)
+      throw Error(ErrorKind::usage,
+                  "a pipe can be read only once: leave out --shards (--rows-per-shard is fine), and give --num-actions",
+                  {.file = import.file});
+    found = survey(import, columns, progress);
+  }
+  if (count_categories) columns.schema.num_actions = count_actions(import, found.largest_action);
+
+  CsvRows rows(columns, reader.header());
+  ShardSequence shards(import, columns.schema, found.records);
+  const std::int64_t bad = read_records(import, reader, rows, &shards, progress);
+  if (!import.skip_bad_rows) require_clean(import, rows, bad);
+  shards.commit();
+
+  CsvImportResult result;
+  result.rows = shards.rows();
+  result.shards = shards.count();
+  result.schema = columns.schema;
+  result.bad_records = rows.bad_records();
+  result.bad_rows = rows.bad_rows();
+  return result;
+}
+
+}  // namespace scrm

@@ -1,0 +1,66 @@
+/// CsvRows: CSV records turned into audited rows of a block.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scrm/io/block_buffer.hpp"
+#include "scrm/io/csv_import.hpp"
+#include "text/csv_columns.hpp"
+
+namespace scrm {
+
+/// Parses and audits one record at a time and collects the good ones in a block.
+class CsvRows {
+ public:
+  CsvRows(const CsvColumns& columns, const std::vector<std::string>& header);
+
+  /// Adds a record; false, and counted by reason, when something is wrong with it.
+  bool add(std::span<const std::string_view> fields, std::int64_t line);
+
+  int rows() const noexcept { return rows_; }
+  bool full() const noexcept { return rows_ == kBlockRows; }
+  /// The rows collected so far; they are gone with the next add().
+  Block take() noexcept;
+
+  const std::array<std::int64_t, kBadRecordReasons>& bad_records() const noexcept { return bad_records_; }
+  const std::array<std::int64_t, kBadRowReasons>& bad_rows() const noexcept { return bad_rows_; }
+  /// Line, column and value of the first bad record; empty when all were good.
+  const std::string& first_complaint() const noexcept { return first_complaint_; }
+
+ private:
+  /// A field that is read: where it stands, and how its value must be.
+  struct Slot {
+    std::size_t field;
+    double low;
+    double high;
+    BadRow below;  ///< what a value below `low` means, likewise the others
+    BadRow above;
+    BadRow not_finite;
+    bool whole;  ///< no fractions
+  };
+
+  void add_slots(const std::vector<std::size_t>& fields, const Slot& rule);
+  bool parse(std::span<const std::string_view> fields, std::int64_t line);
+  std::optional<BadRow> verdict(const Slot& slot, double value) const noexcept;
+  bool audit(std::span<const std::string_view> fields, std::int64_t line);
+  void store() noexcept;
+  void complain(std::int64_t line, std::string_view column, const std::string& what);
+
+  const std::vector<std::string>& header_;
+  BlockBuffer buffer_;
+  double loss_sign_;
+  std::vector<Slot> slots_;     // in the order values_ has: context, action, loss, propensity, labels, targets
+  std::vector<double> values_;  // of the record at hand
+  int rows_ = 0;
+  std::array<std::int64_t, kBadRecordReasons> bad_records_{};
+  std::array<std::int64_t, kBadRowReasons> bad_rows_{};
+  std::string first_complaint_;
+};
+
+}  // namespace scrm

@@ -1,0 +1,205 @@
+// labels: fast
+#include "sweep/sweep_plan.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "scrm/io/labelled_file.hpp"
+#include "support/labelled_worlds.hpp"
+#include "support/runs.hpp"
+
+using namespace scrm;
+using scrm::testing::complaint;
+using scrm::testing::Folder;
+using scrm::testing::holds;
+
+namespace {
+
+constexpr const char* kBase =
+    "environments = [\"pricing\"]\nmethods = [\"crm\", \"scrm\"]\nseeds = 2\nlambdas = [0.1, 1]\n";
+
+SweepPlan plan_of(const Folder& folder, const std::string& text) {
+  const std::string path = folder / "sweep.toml";
+  std::ofstream(path) << text;
+  return SweepPlan(SweepFile(path));
+}
+
+/// Identities by what tells the runs of one sweep apart.
+std::map<std::string, std::string> identities(const SweepPlan& plan) {
+  std::map<std::string, std::string> out;
+  for (const PlannedRun& run : plan.runs()) out[run_key(run.record)] = run.record.identity;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("sweep_plan: runs come by environment, method, hyper-parameter and seed, each with an identity of its own") {
+  const Folder folder;
+  const SweepPlan plan = plan_of(folder,
+                                 "environments = [\"pricing\", \"advertising\"]\nmethods = [\"baseline\", \"scrm\"]\n"
+                                 "seeds = [3, 1]\nlambdas = [0.1, \"auto\"]\nl2 = [0, 0.5]\n");
+  // The baseline has no λ: 2 seeds; scrm has 2 λ × 2 l2 × 2 seeds.
+  REQUIRE(plan.runs().size() == 2 * (2 + 8));
+  REQUIRE(plan.parts().size() == 4);
+  std::set<std::string> seen, keys;
+  for (const PlannedRun& run : plan.runs()) {
+    seen.insert(run.record.identity);
+    keys.insert(run_key(run.record));
+    CHECK(run.record.identity.size() == 32);
+    CHECK(run.record.environment == plan.parts()[run.part].environment);
+    CHECK(run.record.method == plan.parts()[run.part].method.name);
+  }
+  CHECK(seen.size() == plan.runs().size());
+  CHECK(keys.size() == plan.runs().size());
+  const RunRecord& first = plan.runs()[0].record;
+  CHECK(first.method == "baseline");
+  CHECK(first.lambda_rule.empty());
+  CHECK(std::isnan(first.hyperparameter));
+  CHECK(first.seed == 3);
+  const RunRecord& second = plan.runs()[2].record;
+  CHECK(second.method == "scrm");
+  CHECK(second.lambda_rule == "given");
+  CHECK(second.hyperparameter == 0.1);
+  CHECK(second.numbers.at("l2") == 0);
+  CHECK(plan.runs()[4].record.numbers.at("l2") == 0.5);
+  CHECK(plan.runs()[6].record.lambda_rule == "auto");
+  CHECK(std::isnan(plan.runs()[6].record.hyperparameter));
+  CHECK(plan.runs()[10].record.environment == "advertising");
+}
+
+TEST_CASE("sweep_plan: every option that changes numbers changes every run's identity") {
+  const Folder folder;
+  const auto before = identities(plan_of(folder, kBase));
+  REQUIRE(before.size() == 8);
+  for (const char* line : {"protocol = \"published\"",
+                           "rollouts = 9",
+                           "first_batch = 101",
+                           "growth = \"linear\"",
+                           "lambda_candidates = [1e-5]",
+                           "estimator = \"snips\"",
+                           "penalty = \"se\"",
+                           "alpha = 0.5",
+                           "largest_weight = 100",
+                           "bound = [-4, 4]",
+                           "past = \"all-naive\"",
+                           "warm_start = false",
+                           "epsilon = 0.2",
+                           "mixing = \"joint\"",
+                           "replays = 2",
+                           "projection = 5",
+                           "bonus = 1.5",
+                           "max_iterations = 400",
+                           "tolerance = 1e-4",
+                           "relative_decrease = 1e-8",
+                           "unit_length = true"}) {
+    CAPTURE(line);
+    const auto after = identities(plan_of(folder, std::string(kBase) + line + "\n"));
+    REQUIRE(after.size() == before.size());
+    for (const auto& [key, identity] : after) CHECK(before.at(key) != identity);
+  }
+  // The least change of a number is a change.
+  const auto a = identities(plan_of(folder, std::string(kBase) + "epsilon = 0.1\n"));
+  const auto b = identities(plan_of(folder, std::string(kBase) + "epsilon = 0.10000000000000002\n"));
+  for (const auto& [key, identity] : a) CHECK(b.at(key) != identity);
+}
+
+TEST_CASE("sweep_plan: more runs, other words and the order of lines leave identities alone") {
+  const Folder folder;
+  const auto before = identities(plan_of(folder, kBase));
+  for (const char* text :
+       {"# why\nseeds = [0, 1]\nlambdas = [0.1, 1.0]\nmethods = [\"crm\", \"scrm\"]\nenvironments = [\"pricing\"]\n",
+        "environments = [\"gaussian\", \"pricing\"]\nmethods = [\"baseline\", \"scrm\", \"crm\"]\nseeds = 5\n"
+        "lambdas = [1, 10, \"theory\", 0.1]\nl2 = [0, 1]\n",
+        "environments = [\"pricing\"]\nmethods = [\"crm\", \"scrm\"]\nseeds = 2\n[environment.pricing]\n"
+        "lambdas = [0.1, 1]\npenalty = \"sd\"\n"}) {
+    CAPTURE(text);
+    const auto after = identities(plan_of(folder, text));
+    for (const auto& [key, identity] : before) {
+      REQUIRE(after.contains(key));
+      CHECK(after.at(key) == identity);
+    }
+  }
+}
+
+TEST_CASE("sweep_plan: an option of one part changes that part alone") {
+  const Folder folder;
+  const auto before = identities(plan_of(folder, kBase));
+  const auto after = identities(plan_of(folder, std::string(kBase) + "[method.scrm]\nrollouts = 3\n"));
+  for (const auto& [key, identity] : before) {
+    CHECK((after.at(key) == identity) == holds(key, "/ crm /"));
+  }
+}
+
+TEST_CASE("sweep_plan: other data under the same name makes other runs") {
+  const Folder folder;
+  const std::string file = folder / "own.h5";
+  const std::string text =
+      "environments = [\"" + file + "\"]\nmethods = [\"scrm\", \"majority\"]\nlambdas = [1]\nrollouts = 3\n";
+  LabelledData data = scrm_test::made_up_data(60, 3, 2);
+  write_labelled(file, data);
+  const auto before = identities(plan_of(folder, text));
+  CHECK(before == identities(plan_of(folder, text)));
+  const std::string options = plan_of(folder, text).options_text();
+  data.label[11] ^= 1;
+  write_labelled(file, data);
+  const SweepPlan changed = plan_of(folder, text);
+  for (const auto& [key, identity] : identities(changed)) CHECK(before.at(key) != identity);
+  const std::vector<std::string> found = conflicts(options, changed.options_text());
+  REQUIRE(found.size() == 2);
+  CHECK(holds(found[0], "data was 60 rows, 3 features, 2 labels"));
+}
+
+TEST_CASE("sweep_plan: what makes no sense is left out in words, what is missing fails alone") {
+  const Folder folder;
+  const SweepPlan plan = plan_of(folder,
+                                 "environments = [\"pricing\", \"scene\"]\nmethods = [\"majority\", \"scrm\"]\n"
+                                 "lambdas = [1]\ndata_dir = \"" +
+                                     (folder / "empty") + "\"\n");
+  REQUIRE(plan.remarks().size() == 1);
+  CHECK(plan.remarks()[0] == "majority is left out on pricing: its actions are not bits");
+  REQUIRE(plan.parts().size() == 3);
+  CHECK(plan.parts()[0].setting != nullptr);
+  CHECK(plan.parts()[1].setting == nullptr);
+  CHECK(holds(plan.parts()[1].failure, "scene"));
+  CHECK(plan.runs().size() == 3);
+  CHECK(holds(plan.options_text(), "[pricing / scrm]\n"));
+  CHECK_FALSE(holds(plan.options_text(), "[scene"));
+  CHECK(holds(complaint([&] { plan_of(folder, "environments = [\"prcing\"]\nmethods = [\"scrm\"]\n"); }),
+              "did you mean \"pricing\""));
+}
+
+TEST_CASE("conflicts: says which option of which part was what and is what") {
+  const Folder folder;
+  const std::string before = plan_of(folder, kBase).options_text();
+  CHECK(conflicts(before, before).empty());
+  const std::string longer = plan_of(folder, std::string(kBase) + "[method.scrm]\nrollouts = 12\n").options_text();
+  CHECK(conflicts(before, longer) == std::vector<std::string>{"pricing / scrm: rollouts was 10 and is 12"});
+  CHECK(conflicts(longer, before) == std::vector<std::string>{"pricing / scrm: rollouts was 12 and is 10"});
+  const std::string two =
+      plan_of(folder, std::string(kBase) + "[method.scrm]\nalpha = 0.5\nbound = [-1, 2]\n").options_text();
+  CHECK(conflicts(before, two) == std::vector<std::string>{"pricing / scrm: alpha was auto and is 0.5",
+                                                           "pricing / scrm: bound was none and is [-1, 2]"});
+  // Parts that only one of them has, and hyper-parameters, are no conflict.
+  const std::string other =
+      plan_of(folder, "environments = [\"gaussian\", \"pricing\"]\nmethods = [\"scrm\"]\n").options_text();
+  CHECK(conflicts(before, other).empty());
+  CHECK(conflicts(other, before).empty());
+  CHECK(conflicts("", before).empty());
+}
+
+TEST_CASE("conflicts: an option that one text does not know shifts no other") {
+  const std::string before = "[a / b]\nfirst = 1\nsecond = 2\nthird = 3\n";
+  CHECK(conflicts(before, "[a / b]\nfirst = 1\nthird = 3\n") ==
+        std::vector<std::string>{"a / b: second was 2 and is not known"});
+  CHECK(conflicts("[a / b]\nsecond = 2\nthird = 3\n", before) ==
+        std::vector<std::string>{"a / b: first was not known and is 1"});
+  CHECK(conflicts(before, "[a / b]\nthird = 3\nfirst = 1\nsecond = 2\n").empty());
+  CHECK(conflicts(before, "[a / b]\nfirst = \nsecond = 2\nthird = 3\n") ==
+        std::vector<std::string>{"a / b: first was 1 and is empty"});
+}
