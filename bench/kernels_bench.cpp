@@ -155,7 +155,7 @@ void weight_sums(benchmark::State& state) {
   PolicyScratch scratch;
   Column weights, used;
   make_target_policy(target_policy(), schema(), "target")->weights(block, scratch, weights.data());
-  const WeightRules rules{1e-7, state.range(0) != 0 ? 2.0 : 0.0, state.range(1) != 0};
+  const WeightOptions rules{1e-7, state.range(0) != 0 ? 2.0 : 0.0, state.range(1) != 0};
   WeightSums sums;
   for (auto _ : state) {
     used = weights;

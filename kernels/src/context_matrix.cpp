@@ -5,7 +5,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "learning_rules-inl.hpp"
+#include "weight_transform-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {
@@ -45,12 +45,12 @@ constexpr int outputs_at_once(int left) {
   return left <= 6 ? left : left <= 8 ? 4 : left <= 10 ? 5 : 6;
 }
 
-// add_panel of `group` outputs, kMost at most.
-template <int kMost, class T>
+// add_panel of `group` outputs, kMaxOutputs at most.
+template <int kMaxOutputs, class T>
 HWY_INLINE void add_group(int group, const T* x, const ContextMatrix& m, std::int64_t features, const double* theta,
                           double* out) {
-  if (group == kMost) return add_panel<kMost>(x, m.stride, features, m.rows, theta, 1 + m.features, out);
-  if constexpr (kMost > 1) add_group<kMost - 1>(group, x, m, features, theta, out);
+  if (group == kMaxOutputs) return add_panel<kMaxOutputs>(x, m.stride, features, m.rows, theta, 1 + m.features, out);
+  if constexpr (kMaxOutputs > 1) add_group<kMaxOutputs - 1>(group, x, m, features, theta, out);
 }
 
 template <class T>

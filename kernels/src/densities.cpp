@@ -32,7 +32,7 @@ void lognormal_impl(const double* action, const double* mean, double scale, doub
   }
 }
 
-// Log of the sum of exp over the columns, minus nothing: max + log Σ exp(s − max), two sweeps over a tile of rows.
+// log Σ exp(s) over the columns, as max + log Σ exp(s − max): two loops over a tile of rows.
 void log_sum_exp_impl(const double* scores, int columns, double* out) {
   const F64 d;
   for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
@@ -46,7 +46,7 @@ void log_sum_exp_impl(const double* scores, int columns, double* out) {
   }
 }
 
-// log((1−ε) e^x + ε·floor) for x ≤ 0.
+// log((1−ε) e^x + ε·uniform) for x ≤ 0.
 HWY_INLINE V64 log_mixed(F64 d, V64 log_probability, double epsilon, double uniform) {
   const V64 p = hn::Mul(hn::Set(d, 1.0 - epsilon), hn::Exp(d, log_probability));
   return hn::Log(d, hn::Add(p, hn::Set(d, epsilon * uniform)));
@@ -61,7 +61,7 @@ void mix_impl(double* log_probability, double epsilon, double uniform) {
 
 // The score with its sign turned where the bit is not set: σ of it is the probability of what was logged.
 HWY_INLINE V64 logged_score(F64 d, const std::uint8_t* bits, const double* scores) {
-  return signed_by(d, bits, hn::Load(d, scores));
+  return apply_bit_sign(d, bits, hn::Load(d, scores));
 }
 
 // log σ(t) = min(t, 0) − log(1 + e^{−|t|}): no overflow on either side.

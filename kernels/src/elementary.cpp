@@ -25,11 +25,11 @@ HWY_INLINE void map_array(const double* in, double* out, int n, Function functio
 }
 
 void exp_array_impl(const double* in, double* out, int n) {
-  map_array(in, out, n, [](F64 d, V64 x) HWY_ATTR { return exp_any(d, x); });
+  map_array(in, out, n, [](F64 d, V64 x) HWY_ATTR { return exp_unbounded(d, x); });
 }
 
 void log_array_impl(const double* in, double* out, int n) {
-  map_array(in, out, n, [](F64 d, V64 x) HWY_ATTR { return log_any(d, x); });
+  map_array(in, out, n, [](F64 d, V64 x) HWY_ATTR { return log_nonnegative(d, x); });
 }
 
 }  // namespace scrm::HWY_NAMESPACE

@@ -1,5 +1,5 @@
 /// Weights of linear gaussian policies on a few rows at a time: included once per instruction set by the kernels that
-/// sweep blocks with them.
+/// loop over blocks with them.
 #if defined(SCRM_GAUSSIAN_TILES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef SCRM_GAUSSIAN_TILES_INL_HPP
 #undef SCRM_GAUSSIAN_TILES_INL_HPP

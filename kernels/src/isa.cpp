@@ -26,7 +26,7 @@ HWY_EXPORT(target_name);
 
 namespace {
 
-bool same_name(std::string_view a, std::string_view b) noexcept {
+bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (std::toupper(static_cast<unsigned char>(a[i])) != std::toupper(static_cast<unsigned char>(b[i]))) return false;
@@ -43,7 +43,7 @@ const std::vector<std::int64_t>& runnable_targets() {
 bool select_isa(std::string_view name) noexcept {
   std::int64_t wanted = 0;  // Highway's word for all of them
   for (const std::int64_t target : runnable_targets()) {
-    if (wanted == 0 && same_name(name, hwy::TargetName(target))) wanted = target;
+    if (wanted == 0 && equal_ignoring_case(name, hwy::TargetName(target))) wanted = target;
   }
   if (wanted == 0 && !name.empty()) return false;
   hwy::SetSupportedTargetsForTest(wanted);

@@ -5,30 +5,30 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "learning_rules-inl.hpp"
+#include "weight_transform-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {
-// Two sweeps over columns that stay in L1: sums first, then squares around the means.
-LearningTerms learning_terms_impl(const Block& block, const std::uint8_t* keep, const LearningRules& rules,
-                                  double* weights, double* slope, double* spread) {
+// Two loops over columns that stay in L1: sums first, then squares around the means.
+LearningTerms learning_terms_impl(const Block& block, const std::uint8_t* keep, const TermOptions& options,
+                                  double* weights, double* term_gradients, double* centred_terms) {
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  const V64 control = hn::Set(d, rules.control), limit = hn::Set(d, rules.largest);
+  const V64 control = hn::Set(d, options.control_variate), limit = hn::Set(d, options.max_weight);
   V64 count = hn::Zero(d), risk = hn::Zero(d), variance = hn::Zero(d), weight = hn::Zero(d);
   for (int i = 0; i < kBlockRows; i += lanes) {
-    const M64 mask = counted(d, keep, i, block.rows);
+    const M64 mask = included_mask(d, keep, i, block.rows);
     const V64 w = hn::IfThenElseZero(mask, hn::Min(hn::Load(d, weights + i), limit));
     const V64 y = hn::IfThenElseZero(mask, hn::Load(d, block.loss + i));
-    const CutWeight cut = cut_weight(d, w, rules);
-    const V64 term = hn::Mul(hn::Sub(cut.value, control), y);
+    const TransformedWeight transformed = transform_weight(d, w, options);
+    const V64 term = hn::Mul(hn::Sub(transformed.value, control), y);
     count = hn::Add(count, hn::IfThenElseZero(mask, hn::Set(d, 1.0)));
-    risk = hn::MulAdd(cut.value, y, risk);
+    risk = hn::MulAdd(transformed.value, y, risk);
     variance = hn::Add(variance, term);
     weight = hn::Add(weight, w);
     hn::Store(w, d, weights + i);
-    hn::Store(hn::Mul(cut.slope, y), d, slope + i);
-    hn::Store(term, d, spread + i);
+    hn::Store(hn::Mul(transformed.gradient, y), d, term_gradients + i);
+    hn::Store(term, d, centred_terms + i);
   }
   LearningTerms out;
   const double n = total(d, count);
@@ -40,12 +40,12 @@ LearningTerms learning_terms_impl(const Block& block, const std::uint8_t* keep, 
   const V64 mean = hn::Set(d, out.variance.mean), mean_weight = hn::Set(d, out.weight.mean);
   V64 squares = hn::Zero(d), weight_squares = hn::Zero(d);
   for (int i = 0; i < kBlockRows; i += lanes) {
-    const M64 mask = counted(d, keep, i, block.rows);
-    const V64 centred = hn::IfThenElseZero(mask, hn::Sub(hn::Load(d, spread + i), mean));
+    const M64 mask = included_mask(d, keep, i, block.rows);
+    const V64 centred = hn::IfThenElseZero(mask, hn::Sub(hn::Load(d, centred_terms + i), mean));
     const V64 dw = hn::IfThenElseZero(mask, hn::Sub(hn::Load(d, weights + i), mean_weight));
     squares = hn::MulAdd(centred, centred, squares);
     weight_squares = hn::MulAdd(dw, dw, weight_squares);
-    hn::Store(centred, d, spread + i);
+    hn::Store(centred, d, centred_terms + i);
   }
   out.variance.square_sum = total(d, squares);
   out.weight.square_sum = total(d, weight_squares);
@@ -53,14 +53,14 @@ LearningTerms learning_terms_impl(const Block& block, const std::uint8_t* keep, 
 }
 
 LearningTerms additive_terms_impl(const Block& block, const std::uint8_t* keep, const double* target, double alpha,
-                                  double mean_loss, double* slopes, double* second) {
+                                  double mean_loss, double* score_gradients, double* variance_coefficients) {
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const V64 one = hn::Set(d, 1.0), a = hn::Set(d, alpha);
   alignas(kColumnAlignment) double terms[kBlockRows];
   V64 count = hn::Zero(d), sum = hn::Zero(d);
   for (int i = 0; i < kBlockRows; i += lanes) {
-    const M64 mask = counted(d, keep, i, block.rows);
+    const M64 mask = included_mask(d, keep, i, block.rows);
     const V64 y = hn::IfThenElseZero(mask, hn::Sub(hn::Load(d, block.loss + i), hn::Set(d, mean_loss)));
     V64 excess = hn::Zero(d);
     for (int k = 0; k < block.num_actions; ++k) {
@@ -72,8 +72,8 @@ LearningTerms additive_terms_impl(const Block& block, const std::uint8_t* keep, 
       const V64 w = hn::Mul(pi, inverse);
       excess = hn::Add(excess, hn::Sub(w, one));
       // w_k (1 − α w_k) = w_k p_k / (p_k + α π_k).
-      const V64 slope = hn::Mul(hn::Mul(w, hn::Mul(p, inverse)), hn::Load(d, slopes + at));
-      hn::Store(hn::IfThenElseZero(mask, hn::Mul(y, slope)), d, slopes + at);
+      const V64 gradient = hn::Mul(hn::Mul(w, hn::Mul(p, inverse)), hn::Load(d, score_gradients + at));
+      hn::Store(hn::IfThenElseZero(mask, hn::Mul(y, gradient)), d, score_gradients + at);
     }
     const V64 term = hn::Mul(y, excess);
     count = hn::Add(count, hn::IfThenElseZero(mask, one));
@@ -85,12 +85,12 @@ LearningTerms additive_terms_impl(const Block& block, const std::uint8_t* keep, 
   const double mean = n > 0 ? total(d, sum) / n : 0;
   V64 squares = hn::Zero(d);
   for (int i = 0; i < kBlockRows; i += lanes) {
-    const M64 mask = counted(d, keep, i, block.rows);
+    const M64 mask = included_mask(d, keep, i, block.rows);
     const V64 centred = hn::IfThenElseZero(mask, hn::Sub(hn::Load(d, terms + i), hn::Set(d, mean)));
     squares = hn::MulAdd(centred, centred, squares);
     for (int k = 0; k < block.num_actions; ++k) {
       const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
-      hn::Store(hn::Mul(centred, hn::Load(d, slopes + at)), d, second + at);
+      hn::Store(hn::Mul(centred, hn::Load(d, score_gradients + at)), d, variance_coefficients + at);
     }
   }
   if (n == 0) return out;
@@ -100,17 +100,18 @@ LearningTerms additive_terms_impl(const Block& block, const std::uint8_t* keep, 
   return out;
 }
 
-void gradient_coefficients_impl(const double* slope, const double* spread, const double* slopes, int columns,
-                                double* first, double* second) {
+void gradient_coefficients_impl(const double* term_gradients, const double* centred_terms,
+                                const double* score_gradients, int columns, double* risk_coefficients,
+                                double* variance_coefficients) {
   const F64 d;
   for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
-    const V64 a = hn::Load(d, slope + i), b = hn::Load(d, spread + i);
+    const V64 a = hn::Load(d, term_gradients + i), b = hn::Load(d, centred_terms + i);
     for (int k = 0; k < columns; ++k) {
       const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
-      // Rows whose slope is 0 may have a derivative that is not a number.
-      const V64 product = hn::IfThenElseZero(hn::Ne(a, hn::Zero(d)), hn::Mul(a, hn::Load(d, slopes + at)));
-      hn::Store(product, d, first + at);
-      hn::Store(hn::Mul(b, product), d, second + at);
+      // Rows whose term gradient is 0 may have a derivative that is not a number.
+      const V64 product = hn::IfThenElseZero(hn::Ne(a, hn::Zero(d)), hn::Mul(a, hn::Load(d, score_gradients + at)));
+      hn::Store(product, d, risk_coefficients + at);
+      hn::Store(hn::Mul(b, product), d, variance_coefficients + at);
     }
   }
 }
@@ -126,16 +127,18 @@ HWY_EXPORT(learning_terms_impl);
 HWY_EXPORT(additive_terms_impl);
 HWY_EXPORT(gradient_coefficients_impl);
 
-LearningTerms learning_terms(const Block& block, const std::uint8_t* keep, const LearningRules& rules, double* weights,
-                             double* slope, double* spread) noexcept {
+LearningTerms learning_terms(const Block& block, const std::uint8_t* keep, const TermOptions& options, double* weights,
+                             double* term_gradients, double* centred_terms) noexcept {
   ensure_isa();
-  return HWY_DYNAMIC_DISPATCH(learning_terms_impl)(block, keep, rules, weights, slope, spread);
+  return HWY_DYNAMIC_DISPATCH(learning_terms_impl)(block, keep, options, weights, term_gradients, centred_terms);
 }
 
 LearningTerms additive_terms(const Block& block, const std::uint8_t* keep, const double* label_probability,
-                             double alpha, double mean_loss, double* slopes, double* second) noexcept {
+                             double alpha, double mean_loss, double* score_gradients,
+                             double* variance_coefficients) noexcept {
   ensure_isa();
-  return HWY_DYNAMIC_DISPATCH(additive_terms_impl)(block, keep, label_probability, alpha, mean_loss, slopes, second);
+  return HWY_DYNAMIC_DISPATCH(additive_terms_impl)(block, keep, label_probability, alpha, mean_loss, score_gradients,
+                                                   variance_coefficients);
 }
 
 void add_sparse_context_products(const Block& block, const double* coefficients, int columns, double* out) noexcept {
@@ -149,10 +152,11 @@ void add_sparse_context_products(const Block& block, const double* coefficients,
   }
 }
 
-void gradient_coefficients(const double* slope, const double* spread, const double* slopes, int columns, double* first,
-                           double* second) noexcept {
+void gradient_coefficients(const double* term_gradients, const double* centred_terms, const double* score_gradients,
+                           int columns, double* risk_coefficients, double* variance_coefficients) noexcept {
   ensure_isa();
-  HWY_DYNAMIC_DISPATCH(gradient_coefficients_impl)(slope, spread, slopes, columns, first, second);
+  HWY_DYNAMIC_DISPATCH(gradient_coefficients_impl)
+  (term_gradients, centred_terms, score_gradients, columns, risk_coefficients, variance_coefficients);
 }
 
 }  // namespace scrm

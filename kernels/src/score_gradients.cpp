@@ -75,9 +75,9 @@ void multilabel_joint_impl(const std::uint8_t* bits, int labels, double* scores,
     V64 sum = hn::Zero(d);
     for (int k = 0; k < labels; ++k) {
       const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
-      const Logistic logistic(d, signed_by(d, bits + at, hn::Load(d, scores + at)));
+      const Logistic logistic(d, apply_bit_sign(d, bits + at, hn::Load(d, scores + at)));
       sum = hn::Add(sum, logistic.log_sigma(d));
-      hn::Store(signed_by(d, bits + at, logistic.sigma_of_minus(d)), d, scores + at);
+      hn::Store(apply_bit_sign(d, bits + at, logistic.sigma_of_minus(d)), d, scores + at);
     }
     hn::Store(sum, d, log_probability + i);
   }
@@ -90,13 +90,13 @@ void label_gradient_impl(const std::uint8_t* bits, int labels, double epsilon, d
   const V64 half = hn::Set(d, 0.5 * epsilon);
   for (std::int64_t at = 0; at < static_cast<std::int64_t>(labels) * kBlockRows;
        at += static_cast<std::int64_t>(hn::Lanes(d))) {
-    const Logistic logistic(d, signed_by(d, bits + at, hn::Load(d, scores + at)));
+    const Logistic logistic(d, apply_bit_sign(d, bits + at, hn::Load(d, scores + at)));
     const V64 sigma = logistic.sigma(d);
     const V64 pi = hn::MulAdd(keep, sigma, half);
     // Without mixing the factor is one, also where σ has vanished.
     const V64 share = epsilon > 0 ? hn::Div(hn::Mul(keep, sigma), pi) : hn::Set(d, 1.0);
     hn::Store(pi, d, probability + at);
-    hn::Store(signed_by(d, bits + at, hn::Mul(share, logistic.sigma_of_minus(d))), d, scores + at);
+    hn::Store(apply_bit_sign(d, bits + at, hn::Mul(share, logistic.sigma_of_minus(d))), d, scores + at);
   }
 }
 
@@ -110,12 +110,12 @@ void multilabel_mixed_impl(const std::uint8_t* bits, int labels, double epsilon,
     V64 sum = hn::Zero(d);
     for (int k = 0; k < labels; ++k) {
       const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
-      const Logistic logistic(d, signed_by(d, bits + at, hn::Load(d, scores + at)));
+      const Logistic logistic(d, apply_bit_sign(d, bits + at, hn::Load(d, scores + at)));
       const V64 own = hn::Mul(keep, logistic.sigma(d));
       const V64 pi = hn::Add(own, half);
       sum = hn::Add(sum, hn::Log(d, pi));
       const V64 slope = hn::Mul(hn::Div(own, pi), logistic.sigma_of_minus(d));
-      hn::Store(signed_by(d, bits + at, slope), d, scores + at);
+      hn::Store(apply_bit_sign(d, bits + at, slope), d, scores + at);
     }
     hn::Store(sum, d, log_probability + i);
   }

@@ -16,10 +16,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 using F64 = hn::ScalableTag<double>;
 using V64 = hn::Vec<F64>;
 
-// A number that at least five weights reach: the fifth of the maxima of 8 × lanes interleaved parts of the column.
+// A lower bound of the fifth-largest weight: the fifth of the maxima of 8 × lanes interleaved parts of the column.
 // Starting from it, a handful of rows are looked at one by one, instead of the thirty or so that break the record of a
 // growing list.
-double reached_by_five(const double* w, int n) {
+double top_k_threshold(const double* w, int n) {
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   constexpr int kParts = 8;
@@ -34,11 +34,11 @@ double reached_by_five(const double* w, int n) {
   return maxima[TopRows::kSize - 1];
 }
 
-void find_top_impl(const Block& block, const double* w, TopRows& top) {
+void find_top_rows_impl(const Block& block, const double* w, TopRows& top) {
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   constexpr int kWorthwhile = 128;
-  double limit = block.rows < kWorthwhile ? -1.0 : std::nextafter(reached_by_five(w, block.rows), -1.0);
+  double limit = block.rows < kWorthwhile ? -1.0 : std::nextafter(top_k_threshold(w, block.rows), -1.0);
   const auto look_at = [&](int from, int to) {
     for (int i = from; i < to; ++i) {
       if (!(w[i] > limit)) continue;
@@ -62,12 +62,12 @@ HWY_AFTER_NAMESPACE();
 #include "dispatch.hpp"
 
 namespace scrm {
-HWY_EXPORT(find_top_impl);
+HWY_EXPORT(find_top_rows_impl);
 
-TopRows find_top(const Block& block, const double* weights) noexcept {
+TopRows find_top_rows(const Block& block, const double* weights) noexcept {
   ensure_isa();
   TopRows top;
-  HWY_DYNAMIC_DISPATCH(find_top_impl)(block, weights, top);
+  HWY_DYNAMIC_DISPATCH(find_top_rows_impl)(block, weights, top);
   return top;
 }
 

@@ -18,6 +18,6 @@ inline bool insert(TopRows& top, const TopRows::Entry& entry) noexcept {
   return true;
 }
 
-TopRows find_top(const Block& block, const double* weights) noexcept;
+TopRows find_top_rows(const Block& block, const double* weights) noexcept;
 
 }  // namespace scrm

@@ -26,7 +26,7 @@ HWY_INLINE V64 load_column(F64 d, const float* p) {
   return hn::PromoteTo(d, hn::Load(hn::Rebind<float, F64>(), p));
 }
 
-// exp_ordinary is for arguments up to this size; results beyond are near the ends of the doubles, and rare.
+// exp_bounded is for arguments up to this size; results beyond are near the ends of the doubles, and rare.
 constexpr double kVectorExpLimit = 700.0;
 
 // exp(x) for |x| ≤ 700, within an ulp: e^x = 2^n e^r with n an integer and |r| ≤ ln 2 / 2. Its results are ordinary
@@ -67,18 +67,18 @@ HWY_INLINE V64 finish_exp(F64 d, ReducedExp x) {
   return hn::BitCast(d, hn::Add(hn::BitCast(di, power), hn::ShiftLeft<52>(hn::BitCast(di, x.n_bits))));
 }
 
-HWY_INLINE V64 exp_ordinary(F64 d, V64 x) {
+HWY_INLINE V64 exp_bounded(F64 d, V64 x) {
   return finish_exp(d, reduce_exp(d, x));
 }
 
-HWY_INLINE V64 exp_any(F64 d, V64 x) {
+HWY_INLINE V64 exp_unbounded(F64 d, V64 x) {
   const auto extreme = hn::Gt(hn::Abs(x), hn::Set(d, kVectorExpLimit));
-  if (HWY_LIKELY(hn::AllFalse(d, extreme))) return exp_ordinary(d, x);
+  if (HWY_LIKELY(hn::AllFalse(d, extreme))) return exp_bounded(d, x);
   // Only the extreme lanes go another way: what an element gets must not depend on its neighbours.
   HWY_ALIGN double lanes[HWY_MAX_BYTES / sizeof(double)];
   HWY_ALIGN double results[HWY_MAX_BYTES / sizeof(double)];
   hn::Store(x, d, lanes);
-  hn::Store(exp_ordinary(d, hn::IfThenZeroElse(extreme, x)), d, results);
+  hn::Store(exp_bounded(d, hn::IfThenZeroElse(extreme, x)), d, results);
   for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
     if (std::abs(lanes[i]) > kVectorExpLimit) results[i] = std::exp(lanes[i]);
   }
@@ -86,7 +86,7 @@ HWY_INLINE V64 exp_any(F64 d, V64 x) {
 }
 
 // Highway's Log is defined for positive arguments only.
-HWY_INLINE V64 log_any(F64 d, V64 x) {
+HWY_INLINE V64 log_nonnegative(F64 d, V64 x) {
   const auto zero = hn::Eq(x, hn::Zero(d));
   return hn::IfThenElse(zero, hn::Set(d, -HUGE_VAL), hn::Log(d, x));
 }
@@ -106,14 +106,14 @@ inline double log_normal_norm(double scale) {
 template <bool kLogPropensity>
 HWY_INLINE V64 weight(F64 d, V64 log_density, const double* propensity) {
   const V64 p = hn::Load(d, propensity);
-  if constexpr (kLogPropensity) return exp_any(d, hn::Sub(log_density, p));
+  if constexpr (kLogPropensity) return exp_unbounded(d, hn::Sub(log_density, p));
   const auto extreme = hn::Gt(hn::Abs(log_density), hn::Set(d, kVectorExpLimit));
-  if (HWY_LIKELY(hn::AllFalse(d, extreme))) return hn::Div(exp_ordinary(d, log_density), p);
+  if (HWY_LIKELY(hn::AllFalse(d, extreme))) return hn::Div(exp_bounded(d, log_density), p);
   // Only the extreme rows go another way: what a row gets must not depend on its neighbours.
   HWY_ALIGN double logs[HWY_MAX_BYTES / sizeof(double)];
   HWY_ALIGN double results[HWY_MAX_BYTES / sizeof(double)];
   hn::Store(log_density, d, logs);
-  hn::Store(hn::Div(exp_ordinary(d, hn::IfThenZeroElse(extreme, log_density)), p), d, results);
+  hn::Store(hn::Div(exp_bounded(d, hn::IfThenZeroElse(extreme, log_density)), p), d, results);
   for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
     if (std::abs(logs[i]) > kVectorExpLimit) results[i] = std::exp(logs[i] - std::log(propensity[i]));
   }
@@ -121,7 +121,7 @@ HWY_INLINE V64 weight(F64 d, V64 log_density, const double* propensity) {
 }
 
 // The value where the bit is set, minus it where it is not: 2·bit − 1 is +1 or −1, and multiplying by it is exact.
-HWY_INLINE V64 signed_by(F64 d, const std::uint8_t* bits, V64 value) {
+HWY_INLINE V64 apply_bit_sign(F64 d, const std::uint8_t* bits, V64 value) {
   const hn::Rebind<std::uint8_t, F64> d8;
   const hn::Rebind<std::int32_t, F64> d32;
   const V64 bit = hn::PromoteTo(d, hn::PromoteTo(d32, hn::LoadU(d8, bits)));

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-#include "counted_rows.hpp"
-#include "near_mean.hpp"
+#include "approximate_mean.hpp"
+#include "included_rows.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {
@@ -17,7 +17,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using F64 = hn::ScalableTag<double>;
 using V64 = hn::Vec<F64>;
 
-/// Vector form of Moments, shifted by a value near the mean so that one sweep is as good as two.
+/// Vector form of Moments, shifted by a value near the mean so that one loop is as accurate as two.
 template <bool kRanges>
 struct ShiftedSums {
   explicit HWY_INLINE ShiftedSums(F64 d, V64 centre)
@@ -66,29 +66,29 @@ struct Terms {
 };
 
 template <bool kClip>
-HWY_INLINE Terms terms(V64 w, V64 y, const WeightRules& rules) {
+HWY_INLINE Terms terms(V64 w, V64 y, const WeightOptions& options) {
   const F64 d;
   Terms out{w, y, hn::Mul(w, y), hn::Zero(d), hn::Zero(d)};
-  if constexpr (kClip) out.clipped = hn::Mul(hn::Min(w, hn::Set(d, rules.clip)), y);
-  out.ix = hn::Div(out.ips, hn::MulAdd(hn::Set(d, rules.alpha), w, hn::Set(d, 1.0)));
+  if constexpr (kClip) out.clipped = hn::Mul(hn::Min(w, hn::Set(d, options.clip)), y);
+  out.ix = hn::Div(out.ips, hn::MulAdd(hn::Set(d, options.alpha), w, hn::Set(d, 1.0)));
   return out;
 }
 
 /// Terms near their means: first + mean of (term − first) over the rows of `w` that count, a few whole vectors. Exact
 /// when all are equal, so that constants have no variance.
 template <bool kClip>
-HWY_INLINE Terms near_means(const double* w, const double* y, int rows, const WeightRules& rules) {
+HWY_INLINE Terms approximate_means(const double* w, const double* y, int rows, const WeightOptions& options) {
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   int start = 0;
   while (start + 1 < rows && w[start] < 0) ++start;
-  const Terms first = terms<kClip>(hn::Set(d, w[start]), hn::Set(d, y[start]), rules);
+  const Terms first = terms<kClip>(hn::Set(d, w[start]), hn::Set(d, y[start]), options);
   const V64 zero = hn::Zero(d);
   Terms sum{zero, zero, zero, zero, zero};
   for (int i = 0; i < rows; i += lanes) {
     const V64 vw = hn::Load(d, w + i);
     const auto out = hn::Lt(vw, zero);
-    const Terms t = terms<kClip>(vw, hn::Load(d, y + i), rules);
+    const Terms t = terms<kClip>(vw, hn::Load(d, y + i), options);
     const auto add = [&out](V64& total, V64 value, V64 origin)
                          HWY_ATTR { total = hn::Add(total, hn::IfThenZeroElse(out, hn::Sub(value, origin))); };
     add(sum.weight, t.weight, first.weight);
@@ -104,18 +104,18 @@ HWY_INLINE Terms near_means(const double* w, const double* y, int rows, const We
 }
 
 /// One loop, one load of w and of y a row, every sum at once. Eight independent accumulators hide the latency of
-/// addition. Rows with negative weights do not count; they are in the chunks of `marked`, so that the others need no
-/// masks.
+/// addition. Rows with negative weights do not count; they are in the groups of `masked_groups`, so that the others
+/// need no masks.
 template <bool kClip, bool kRanges>
-HWY_INLINE void fused_sums(const CountedRows& rows, const WeightRules& rules, WeightSums& out) {
+HWY_INLINE void fused_sums(const IncludedRows& rows, const WeightOptions& options, WeightSums& out) {
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const int sample = rows.padded < kShiftSample ? rows.padded : kShiftSample;
-  const Terms shift = near_means<kClip>(rows.w, rows.y, sample, rules);
+  const Terms shift = approximate_means<kClip>(rows.w, rows.y, sample, options);
   ShiftedSums<kRanges> weight(d, shift.weight), ips(d, shift.ips), clipped(d, shift.clipped), ix(d, shift.ix);
   V64 square_first = hn::Zero(d), square_second = hn::Zero(d);
   const auto step = [&](V64 vw, V64 vy, auto kept) HWY_ATTR {
-    const Terms t = terms<kClip>(vw, vy, rules);
+    const Terms t = terms<kClip>(vw, vy, options);
     weight.add(t.weight, kept);
     ips.add(t.ips, kept);
     if constexpr (kClip) clipped.add(t.clipped, kept);
@@ -124,14 +124,14 @@ HWY_INLINE void fused_sums(const CountedRows& rows, const WeightRules& rules, We
     square_first = hn::MulAdd(vw, wdy, square_first);
     square_second = hn::MulAdd(wdy, wdy, square_second);
   };
-  for (int chunk = 0; chunk * kChunkRows < rows.padded; ++chunk) {
-    const int first = chunk * kChunkRows;
-    if (HWY_LIKELY((rows.marked >> chunk & 1) == 0)) {
-      for (int i = first; i < first + kChunkRows; i += lanes) {
+  for (int group = 0; group * kGroupRows < rows.padded; ++group) {
+    const int first = group * kGroupRows;
+    if (HWY_LIKELY((rows.masked_groups >> group & 1) == 0)) {
+      for (int i = first; i < first + kGroupRows; i += lanes) {
         step(hn::Load(d, rows.w + i), hn::Load(d, rows.y + i), KeepAll());
       }
     } else {
-      for (int i = first; i < first + kChunkRows; i += lanes) {
+      for (int i = first; i < first + kGroupRows; i += lanes) {
         const V64 vw = hn::Load(d, rows.w + i);
         const auto left_out = hn::Lt(vw, hn::Zero(d));
         step(vw, hn::Load(d, rows.y + i),
@@ -157,11 +157,11 @@ HWY_INLINE void fused_sums(const CountedRows& rows, const WeightRules& rules, We
   }
 }
 
-void fused_sums_impl(const CountedRows& rows, const WeightRules& rules, WeightSums& out) {
-  if (rules.ranges) {
-    rules.clip > 0 ? fused_sums<true, true>(rows, rules, out) : fused_sums<false, true>(rows, rules, out);
+void fused_sums_impl(const IncludedRows& rows, const WeightOptions& options, WeightSums& out) {
+  if (options.ranges) {
+    options.clip > 0 ? fused_sums<true, true>(rows, options, out) : fused_sums<false, true>(rows, options, out);
   } else {
-    rules.clip > 0 ? fused_sums<true, false>(rows, rules, out) : fused_sums<false, false>(rows, rules, out);
+    options.clip > 0 ? fused_sums<true, false>(rows, options, out) : fused_sums<false, false>(rows, options, out);
   }
 }
 
@@ -227,36 +227,36 @@ int unit_exponent(double weight) noexcept {
   return exponent > kSafeExponent || exponent < -kSafeExponent ? exponent : 0;
 }
 
-// Marks the top rows, and the padding behind the block up to a whole chunk, as rows that do not count.
-CountedRows without_top(const Block& block, const TopRows& top, double* w) noexcept {
-  CountedRows out;
+// Marks the top rows, and the padding behind the block up to a whole group, as rows that do not count.
+IncludedRows without_top(const Block& block, const TopRows& top, double* w) noexcept {
+  IncludedRows out;
   out.w = w;
   out.y = block.loss;
   out.count = block.rows - top.count;
-  out.padded = (block.rows + kChunkRows - 1) / kChunkRows * kChunkRows;
+  out.padded = (block.rows + kGroupRows - 1) / kGroupRows * kGroupRows;
   const auto mark = [&out, w](std::int64_t row) {
     w[row] = -1;
-    out.marked |= std::uint64_t{1} << (row / kChunkRows);
+    out.masked_groups |= std::uint64_t{1} << (row / kGroupRows);
   };
   for (int t = 0; t < top.count; ++t) mark(top.entries[static_cast<std::size_t>(t)].row - block.first_row);
   for (int i = block.rows; i < out.padded; ++i) mark(i);
   return out;
 }
 
-void run_fused(const CountedRows& rows, const WeightRules& rules, WeightSums& out) noexcept {
-  HWY_DYNAMIC_DISPATCH(fused_sums_impl)(rows, rules, out);
+void run_fused(const IncludedRows& rows, const WeightOptions& options, WeightSums& out) noexcept {
+  HWY_DYNAMIC_DISPATCH(fused_sums_impl)(rows, options, out);
 }
 
 // Weights that cannot be squared as they are. What is bounded by 1/α or by M keeps its own unit when weights are huge.
-void run_scaled(const CountedRows& rows, int exponent, const WeightRules& rules, WeightSums& out) noexcept {
+void run_scaled(const IncludedRows& rows, int exponent, const WeightOptions& options, WeightSums& out) noexcept {
   WeightSums bounded;
-  if (exponent > 0) run_fused(rows, rules, bounded);
+  if (exponent > 0) run_fused(rows, options, bounded);
   for (int i = 0; i < rows.padded; ++i) {
     if (!(rows.w[i] < 0)) rows.w[i] = std::ldexp(rows.w[i], -exponent);
   }
-  WeightRules scaled = rules;
-  scaled.alpha = std::ldexp(rules.alpha, exponent);
-  scaled.clip = std::ldexp(rules.clip, -exponent);
+  WeightOptions scaled = options;
+  scaled.alpha = std::ldexp(options.alpha, exponent);
+  scaled.clip = std::ldexp(options.clip, -exponent);
   run_fused(rows, scaled, out);
   out.weight.exponent = out.ips.exponent = out.square.exponent = exponent;
   if (exponent > 0) {
@@ -275,33 +275,33 @@ Moments product(double weight, double loss) noexcept {
 
 }  // namespace
 
-void compute_weight_sums(const Block& block, double* weights, const WeightRules& rules, WeightSums& out) noexcept {
+void compute_weight_sums(const Block& block, double* weights, const WeightOptions& options, WeightSums& out) noexcept {
   ensure_isa();
   out = WeightSums{};
-  out.top = find_top(block, weights);
+  out.top = find_top_rows(block, weights);
   if (out.top.count == block.rows) return;
-  const CountedRows rows = without_top(block, out.top, weights);
+  const IncludedRows rows = without_top(block, out.top, weights);
   const int exponent = unit_exponent(out.top.entries[TopRows::kSize - 1].weight);
   if (exponent == 0) {
-    run_fused(rows, rules, out);
+    run_fused(rows, options, out);
   } else {
-    run_scaled(rows, exponent, rules, out);
+    run_scaled(rows, exponent, options, out);
   }
 }
 
-void add_row(WeightSums& sums, double weight, double loss, const WeightRules& rules) noexcept {
+void add_row(WeightSums& sums, double weight, double loss, const WeightOptions& options) noexcept {
   const int exponent = unit_exponent(weight);
   const double unit = std::ldexp(weight, -exponent);
   sums.weight.merge(Moments::of(unit, exponent));
   sums.ips.merge(product(weight, loss));
   // π/(p + απ) as 1/(1/w + α) when w is so large that α w could overflow.
-  const double ix = weight > 1 ? 1 / (1 / weight + rules.alpha) : weight / (1 + rules.alpha * weight);
+  const double ix = weight > 1 ? 1 / (1 / weight + options.alpha) : weight / (1 + options.alpha * weight);
   sums.ix.merge(product(ix, loss));
-  if (rules.clip > 0) sums.clipped.merge(product(std::min(weight, rules.clip), loss));
+  if (options.clip > 0) sums.clipped.merge(product(std::min(weight, options.clip), loss));
   if (weight > 0) sums.square.merge({unit * unit, loss, 0, exponent});
 }
 
-void merge_weight_sums(WeightSums& earlier, const WeightSums& later, const WeightRules& rules) noexcept {
+void merge_weight_sums(WeightSums& earlier, const WeightSums& later, const WeightOptions& options) noexcept {
   earlier.weight.merge(later.weight);
   earlier.ips.merge(later.ips);
   earlier.clipped.merge(later.clipped);
@@ -321,14 +321,14 @@ void merge_weight_sums(WeightSums& earlier, const WeightSums& later, const Weigh
   earlier.top = top;
   for (int i = 0; i < drops; ++i) {
     const TopRows::Entry& entry = dropped[static_cast<std::size_t>(i)];
-    add_row(earlier, entry.weight, entry.loss, rules);
+    add_row(earlier, entry.weight, entry.loss, options);
   }
 }
 
 Moments loss_moments(const Block& block) noexcept {
   if (block.rows == 0) return {};
   ensure_isa();
-  const double shift = near_mean(block.rows, [&block](int i) { return block.loss[i]; });
+  const double shift = approximate_mean(block.rows, [&block](int i) { return block.loss[i]; });
   return HWY_DYNAMIC_DISPATCH(array_moments_impl)(block.loss, block.rows, shift);
 }
 
@@ -336,8 +336,8 @@ AdditiveSums additive_sums(const Block& block, const double* excess, double cent
   if (block.rows == 0) return {{}, centre};
   ensure_isa();
   const double* y = block.loss;
-  const double shift_u = near_mean(block.rows, [&](int i) { return y[i] + (y[i] - centre) * excess[i]; });
-  const double shift_s = near_mean(block.rows, [&](int i) { return excess[i]; });
+  const double shift_u = approximate_mean(block.rows, [&](int i) { return y[i] + (y[i] - centre) * excess[i]; });
+  const double shift_s = approximate_mean(block.rows, [&](int i) { return excess[i]; });
   return {HWY_DYNAMIC_DISPATCH(additive_impl)(y, excess, block.rows, centre, shift_u, shift_s), centre};
 }
 

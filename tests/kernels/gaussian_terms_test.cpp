@@ -61,15 +61,14 @@ struct Result {
   std::vector<double> first, second;
 };
 
-Result in_one_sweep(const Rows& rows, const std::uint8_t* keep, const LinearGaussian& policy,
-                    const LearningRules& rules) {
+Result fused(const Rows& rows, const std::uint8_t* keep, const LinearGaussian& policy, const TermOptions& rules) {
   const auto size = static_cast<std::size_t>(1 + rows.block.features);
   Result out{{}, std::vector<double>(size, -7.0), std::vector<double>(size, -7.0)};
   out.terms = gaussian_terms(rows.block, keep, policy, rules, out.first.data(), out.second.data());
   return out;
 }
 
-Result in_steps(const Rows& rows, const std::uint8_t* keep, const LinearGaussian& policy, const LearningRules& rules) {
+Result in_steps(const Rows& rows, const std::uint8_t* keep, const LinearGaussian& policy, const TermOptions& rules) {
   Columns<double> coefficients(2), weights, slope, spread;
   block_scores(rows.block, FeatureMap::linear, policy.theta, coefficients.data());
   normal_gradient(PolicyKind::gaussian, rows.block.action, policy.scale, coefficients.data(), weights.data());
@@ -113,16 +112,16 @@ void check_same(const Result& actual, const Result& expected) {
   }
 }
 
-LearningRules rules_with(WeightCut cut, double parameter, double control) {
-  LearningRules rules;
-  rules.cut = cut;
+TermOptions rules_with(WeightTransform transform, double parameter, double control) {
+  TermOptions rules;
+  rules.transform = transform;
   rules.parameter = parameter;
-  rules.control = control;
+  rules.control_variate = control;
   return rules;
 }
 
-const LearningRules kRules[] = {rules_with(WeightCut::none, 0, 0), rules_with(WeightCut::clip, 1.5, 0),
-                                rules_with(WeightCut::ix, 0.05, 1)};
+const TermOptions kRules[] = {rules_with(WeightTransform::none, 0, 0), rules_with(WeightTransform::clip, 1.5, 0),
+                              rules_with(WeightTransform::ix, 0.05, 1)};
 
 }  // namespace
 
@@ -134,14 +133,13 @@ TEST_CASE("gaussian_terms: what scores, weights, terms and products give one aft
           const Rows rows(features, count, form % 2 == 1, form / 2 == 1);
           const std::vector<double> theta = random_theta(features);
           const LinearGaussian policy{theta.data(), 0.8};
-          for (const LearningRules& rules : kRules) {
+          for (const TermOptions& rules : kRules) {
             CAPTURE(features);
             CAPTURE(count);
             CAPTURE(form);
-            CAPTURE(static_cast<int>(rules.cut));
-            check_same(in_one_sweep(rows, nullptr, policy, rules), in_steps(rows, nullptr, policy, rules));
-            check_same(in_one_sweep(rows, rows.keep.data(), policy, rules),
-                       in_steps(rows, rows.keep.data(), policy, rules));
+            CAPTURE(static_cast<int>(rules.transform));
+            check_same(fused(rows, nullptr, policy, rules), in_steps(rows, nullptr, policy, rules));
+            check_same(fused(rows, rows.keep.data(), policy, rules), in_steps(rows, rows.keep.data(), policy, rules));
           }
         }
       }
@@ -154,8 +152,8 @@ TEST_CASE("gaussian_terms: losses far from zero keep the digits of their spread"
     const Rows rows(10, kBlockRows, false, false, 1e6);
     const std::vector<double> theta = random_theta(10);
     const LinearGaussian policy{theta.data(), 0.8};
-    for (const LearningRules& rules : kRules) {
-      check_same(in_one_sweep(rows, nullptr, policy, rules), in_steps(rows, nullptr, policy, rules));
+    for (const TermOptions& rules : kRules) {
+      check_same(fused(rows, nullptr, policy, rules), in_steps(rows, nullptr, policy, rules));
     }
   });
 }
@@ -165,19 +163,19 @@ TEST_CASE("gaussian_terms: rows that do not count may hold anything, and none ma
     Rows rows(3, kBlockRows, false, false);
     const std::vector<double> theta = random_theta(3);
     const LinearGaussian policy{theta.data(), 0.8};
-    const Result before = in_one_sweep(rows, rows.keep.data(), policy, kRules[2]);
+    const Result before = fused(rows, rows.keep.data(), policy, kRules[2]);
     for (int i = 0; i < kBlockRows; ++i) {
       if (rows.keep[i] == 0) {
         rows.propensity[i] = 0;
         rows.loss[i] = std::numeric_limits<double>::quiet_NaN();
       }
     }
-    const Result after = in_one_sweep(rows, rows.keep.data(), policy, kRules[2]);
+    const Result after = fused(rows, rows.keep.data(), policy, kRules[2]);
     CHECK(before.first == after.first);
     CHECK(before.second == after.second);
     CHECK(before.terms.risk.mean == after.terms.risk.mean);
     const Columns<std::uint8_t> none(1, 0);
-    const Result nothing = in_one_sweep(rows, none.data(), policy, kRules[2]);
+    const Result nothing = fused(rows, none.data(), policy, kRules[2]);
     CHECK(nothing.terms.risk.count == 0);
     CHECK(nothing.first == std::vector<double>(4, 0.0));
     CHECK(nothing.second == std::vector<double>(4, 0.0));

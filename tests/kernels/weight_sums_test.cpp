@@ -36,7 +36,7 @@ Rows random_rows(int n, double decades, double zeros = 0) {
 }
 
 /// Sums over rows [first, first + count) as one block. Padding holds numbers that would spoil the sums.
-WeightSums block_sums(const Rows& rows, int first, int count, const WeightRules& rules) {
+WeightSums block_sums(const Rows& rows, int first, int count, const WeightOptions& rules) {
   Columns<double> w(1, 1e7), y(1, -1e9);
   for (int i = 0; i < count; ++i) {
     w[i] = rows.w[static_cast<std::size_t>(first + i)];
@@ -51,7 +51,7 @@ WeightSums block_sums(const Rows& rows, int first, int count, const WeightRules&
   return out;
 }
 
-WeightSums merged_sums(const Rows& rows, const std::vector<int>& sizes, const WeightRules& rules) {
+WeightSums merged_sums(const Rows& rows, const std::vector<int>& sizes, const WeightOptions& rules) {
   WeightSums all;
   int first = 0;
   for (const int size : sizes) {
@@ -62,7 +62,7 @@ WeightSums merged_sums(const Rows& rows, const std::vector<int>& sizes, const We
 }
 
 /// The top rows join the others, as at the end of an evaluation.
-WeightSums finished(WeightSums sums, const WeightRules& rules) {
+WeightSums finished(WeightSums sums, const WeightOptions& rules) {
   for (int t = 0; t < sums.top.count; ++t) {
     const TopRows::Entry& entry = sums.top.entries[static_cast<std::size_t>(t)];
     add_row(sums, entry.weight, entry.loss, rules);
@@ -84,7 +84,7 @@ void check_moments(const Moments& actual, const Reals& expected) {
   CHECK(relative_error(actual.standard_deviation(), std::sqrt(reference::sample_variance(expected))) <= kTolerance);
 }
 
-void check_sums(const WeightSums& actual, const Rows& rows, const WeightRules& rules) {
+void check_sums(const WeightSums& actual, const Rows& rows, const WeightOptions& rules) {
   const Reals w(rows.w.begin(), rows.w.end()), y(rows.y.begin(), rows.y.end());
   const Real alpha = rules.alpha, clip = rules.clip;
   check_moments(actual.weight, w);
@@ -139,7 +139,7 @@ TEST_CASE("weight sums: one block of any length equals the plain sums, at any sp
           CAPTURE(n);
           CAPTURE(decades);
           CAPTURE(clip);
-          const WeightRules rules{1e-3, clip};
+          const WeightOptions rules{1e-3, clip};
           const Rows rows = random_rows(n, decades);
           const WeightSums sums = block_sums(rows, 0, n, rules);
           check_top(sums.top, rows);
@@ -157,7 +157,7 @@ TEST_CASE("weight sums: weights that are all huge or all tiny keep their digits"
       CAPTURE(n);
       Rows rows = random_rows(n, 2.0);
       for (double& w : rows.w) w *= centre;
-      const WeightRules rules{0.01, 2.0};
+      const WeightOptions rules{0.01, 2.0};
       check_sums(finished(block_sums(rows, 0, n, rules), rules), rows, rules);
     }
   }
@@ -169,7 +169,7 @@ TEST_CASE("weight sums: merged blocks equal the plain sums over all rows, howeve
              {1, 1, 1, 1, 1, 1, 1}, {2048, 1}, {3, 2048, 5, 2047}, {7, 0, 6}, {2048, 2048, 2048, 17}}) {
       CAPTURE(decades);
       CAPTURE(sizes.size());
-      const WeightRules rules{0.02, 3.0};
+      const WeightOptions rules{0.02, 3.0};
       const Rows rows = random_rows(std::accumulate(sizes.begin(), sizes.end(), 0), decades);
       const WeightSums sums = merged_sums(rows, sizes, rules);
       check_top(sums.top, rows);
@@ -181,7 +181,7 @@ TEST_CASE("weight sums: merged blocks equal the plain sums over all rows, howeve
 TEST_CASE("weight sums: blocks of very different magnitude merge without losing the larger or overflowing") {
   Rows rows = random_rows(300, 0.5);
   for (std::size_t i = 0; i < rows.w.size(); ++i) rows.w[i] *= i < 100 ? 1e-280 : (i < 200 ? 1.0 : 1e290);
-  const WeightRules rules{0.1, 1.0};
+  const WeightOptions rules{0.1, 1.0};
   for (const std::vector<int>& sizes :
        std::vector<std::vector<int>>{{100, 100, 100}, {50, 50, 50, 50, 50, 50}, {300}}) {
     check_sums(finished(merged_sums(rows, sizes, rules), rules), rows, rules);
@@ -191,7 +191,7 @@ TEST_CASE("weight sums: blocks of very different magnitude merge without losing 
 TEST_CASE("weight sums: zero weights count as rows and carry nothing") {
   for (const double zeros : {0.5, 0.99, 1.0}) {
     const Rows rows = random_rows(500, 2.0, zeros);
-    const WeightRules rules{0.1, 1.0};
+    const WeightOptions rules{0.1, 1.0};
     const WeightSums sums = finished(merged_sums(rows, {200, 300}, rules), rules);
     CHECK(sums.weight.count == 500);
     if (zeros < 1) {
@@ -212,7 +212,7 @@ TEST_CASE("weight sums: equal weights and constant losses have exactly no varian
     for (const double w : {1.0, 0.1, 3e250}) {
       for (const double y : {-0.7, 0.1}) {
         const Rows rows{std::vector<double>(5000, w), std::vector<double>(5000, y)};
-        const WeightRules rules{0.3, 0.05};
+        const WeightOptions rules{0.3, 0.05};
         for (const std::vector<int>& sizes :
              std::vector<std::vector<int>>{{2048}, {2047, 7}, {2048, 2048, 904}, {1, 2, 4, 5, 6, 7}}) {
           const WeightSums sums = merged_sums(rows, sizes, rules);
@@ -249,7 +249,7 @@ TEST_CASE("weight sums: among equal largest weights the earlier rows are the top
 
 TEST_CASE("weight sums: the same merges in the same order give the same bits") {
   const Rows rows = random_rows(6000, 50.0);
-  const WeightRules rules{0.01, 5.0};
+  const WeightOptions rules{0.01, 5.0};
   const WeightSums a = finished(merged_sums(rows, {2048, 2048, 1904}, rules), rules);
   const WeightSums b = finished(merged_sums(rows, {2048, 2048, 1904}, rules), rules);
   CHECK(same_bits(a.weight, b.weight));
@@ -266,7 +266,7 @@ TEST_CASE("weight sums: a mean far from zero does not spoil the variance") {
   }
   // The first rows are where the shift comes from: make them unlike the others.
   for (std::size_t i = 0; i < 40; ++i) rows.y[i] -= 1e3;
-  const WeightRules rules{1e-9, 2.0};
+  const WeightOptions rules{1e-9, 2.0};
   const WeightSums sums = finished(merged_sums(rows, {2048, 1952}, rules), rules);
   const Reals y(rows.y.begin(), rows.y.end());
   CHECK(relative_error(sums.ips.standard_deviation(), std::sqrt(reference::sample_variance(y))) <= 1e-12);

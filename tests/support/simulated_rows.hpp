@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "scrm/experiments/simulate.hpp"
+#include "scrm/experiments/simulated_source.hpp"
 
 namespace scrm_test {
 

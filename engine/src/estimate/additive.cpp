@@ -5,7 +5,7 @@
 namespace scrm {
 namespace {
 
-std::string obstacle(const Schema& schema, const TargetPolicy& policy) {
+std::string inapplicable_reason(const Schema& schema, const TargetPolicy& policy) {
   if (schema.action_kind != ActionKind::multilabel) return "it is for multilabel actions";
   if (!schema.label_propensity) return "the data has no dataset label_propensity";
   if (!policy.has_label_probability()) return "the policy gives no probabilities of single labels";
@@ -32,6 +32,6 @@ double replicate(const ReplicateTotals& totals) {
 }  // namespace
 
 /// Label by label: ȳ + mean((y − ȳ) Σ_k (w_k − 1)).
-const Estimator kAdditiveEstimator = {"additive", obstacle, additive, replicate};
+const Estimator kAdditiveEstimator = {"additive", inapplicable_reason, additive, replicate};
 
 }  // namespace scrm

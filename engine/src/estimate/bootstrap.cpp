@@ -21,29 +21,29 @@ constexpr std::size_t kAdditiveSums = 2;
 constexpr int kTaskReplicates = 64;
 constexpr int kTileGroups = 512;
 
-std::int64_t rows_a_group(std::int64_t rows) {
+std::int64_t rows_per_group(std::int64_t rows) {
   std::int64_t size = 1;
-  while (size < kBlockRows && (rows + size - 1) / size > Bootstrap::kMostGroups) size *= 2;
+  while (size < kBlockRows && (rows + size - 1) / size > Bootstrap::kMaxGroups) size *= 2;
   return size;
 }
 
-std::size_t sums_a_policy(bool additive) {
+std::size_t sums_per_policy(bool additive) {
   return kPolicySums + (additive ? kAdditiveSums : 0);
 }
 
 }  // namespace
 
 Bootstrap::Bootstrap(std::int64_t rows, std::size_t policies, bool additive)
-    : group_rows_(rows_a_group(rows)),
+    : group_rows_(rows_per_group(rows)),
       groups_((rows + group_rows_ - 1) / group_rows_),
       policies_(policies),
       additive_(additive),
-      width_(kSharedSums + policies * sums_a_policy(additive)),
+      width_(kSharedSums + policies * sums_per_policy(additive)),
       sums_(static_cast<std::size_t>(groups_) * width_) {}
 
 std::size_t Bootstrap::bytes(std::int64_t rows, std::size_t policies, bool additive) {
-  const std::int64_t size = rows_a_group(rows);
-  const std::size_t width = kSharedSums + policies * sums_a_policy(additive);
+  const std::int64_t size = rows_per_group(rows);
+  const std::size_t width = kSharedSums + policies * sums_per_policy(additive);
   return static_cast<std::size_t>((rows + size - 1) / size) * width * sizeof(double);
 }
 
@@ -59,9 +59,9 @@ void Bootstrap::add_block_losses(const Block& block) {
   }
 }
 
-void Bootstrap::add_block(const Block& block, std::size_t policy, const double* weights, const WeightRules& rules,
+void Bootstrap::add_block(const Block& block, std::size_t policy, const double* weights, const WeightOptions& rules,
                           const double* excess) {
-  const std::size_t offset = kSharedSums + policy * sums_a_policy(additive_);
+  const std::size_t offset = kSharedSums + policy * sums_per_policy(additive_);
   for (int i = 0; i < block.rows; ++i) {
     double* sums = group(block.first_row + i) + offset;
     const double w = weights[i];
@@ -78,7 +78,7 @@ void Bootstrap::add_block(const Block& block, std::size_t policy, const double* 
 }
 
 void Bootstrap::clip_top_rows(std::size_t policy, const TopRows& top, double clip) {
-  const std::size_t offset = kSharedSums + policy * sums_a_policy(additive_);
+  const std::size_t offset = kSharedSums + policy * sums_per_policy(additive_);
   for (int t = 0; t < top.count; ++t) {
     const TopRows::Entry& entry = top.entries[static_cast<std::size_t>(t)];
     double& sum = group(entry.row)[offset + 2];
@@ -118,7 +118,7 @@ std::vector<std::vector<ReplicateTotals>> Bootstrap::replicate(std::uint64_t see
   for (std::size_t p = 0; p < policies_; ++p) {
     for (std::size_t r = 0; r < static_cast<std::size_t>(count); ++r) {
       const double* shared = totals.data() + r * width_;
-      const double* own = shared + kSharedSums + p * sums_a_policy(additive_);
+      const double* own = shared + kSharedSums + p * sums_per_policy(additive_);
       out[p][r] = {
           shared[0], shared[1], own[0], own[1], own[2], own[3], additive_ ? own[4] : 0, additive_ ? own[5] : 0};
     }

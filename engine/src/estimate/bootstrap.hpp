@@ -10,20 +10,20 @@
 namespace scrm {
 
 /// Sums over groups of consecutive rows, filled during the pass (each block writes its own groups, so threads never
-/// meet) and resampled afterwards. Up to kMostGroups rows every row is a group of its own; above, groups are the
+/// meet) and resampled afterwards. Up to kMaxGroups rows every row is a group of its own; above, groups are the
 /// smallest power of two of rows that keeps their number there, or a block at most. Rows are independent draws, so
 /// groups are too, and their Poisson resampling has the same limit; its cost stays the same however many rows there
 /// are.
 class Bootstrap {
  public:
-  static constexpr std::int64_t kMostGroups = 32768;
+  static constexpr std::int64_t kMaxGroups = 32768;
 
   Bootstrap(std::int64_t rows, std::size_t policies, bool additive);
 
   static std::size_t bytes(std::int64_t rows, std::size_t policies, bool additive);
 
   /// Sums of one policy over the groups of one block. `excess` is the additive estimator's S, or null.
-  void add_block(const Block& block, std::size_t policy, const double* weights, const WeightRules& rules,
+  void add_block(const Block& block, std::size_t policy, const double* weights, const WeightOptions& rules,
                  const double* excess);
   /// Row counts and losses of one block, shared by all policies.
   void add_block_losses(const Block& block);

@@ -5,9 +5,9 @@ namespace scrm {
 /// Clipped weights: mean(min(w, M) y).
 const Estimator kClippedEstimator = {
     "clipped",
-    no_obstacle,
+    always_applicable,
     [](const PolicyTotals& totals) {
-      PointEstimate out = average_of(totals.clipped);
+      PointEstimate out = mean_estimate(totals.clipped);
       out.parameter = totals.clip;
       return out;
     },

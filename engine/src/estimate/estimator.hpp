@@ -33,20 +33,20 @@ struct ReplicateTotals {
   double additive_u = 0, additive_s = 0;
 };
 
-/// An estimate before its interval. Where value is not defined, `trouble` says why in words.
+/// An estimate before its interval. Where value is not defined, `undefined_reason` says why in words.
 struct PointEstimate {
   double value = 0;
   double standard_error = 0;
   double range = 0;  ///< of the averaged terms (an upper bound where one pass cannot give it exactly), for bernstein
   std::optional<double> parameter;
-  std::string trouble;
+  std::string undefined_reason;
 };
 
 /// One estimator; each has a file of its own, estimator_NAME.cpp, and a line in estimators.cpp.
 struct Estimator {
   const char* name;
   /// Why it does not apply to this data and policy; empty when it does.
-  std::string (*obstacle)(const Schema& schema, const TargetPolicy& policy);
+  std::string (*inapplicable_reason)(const Schema& schema, const TargetPolicy& policy);
   PointEstimate (*point)(const PolicyTotals& totals);
   double (*replicate)(const ReplicateTotals& totals);
 };
@@ -61,9 +61,9 @@ extern const Estimator kAdditiveEstimator;
 const std::vector<const Estimator*>& all_estimators();
 
 /// Value, standard error and range of an average of terms with these moments.
-PointEstimate average_of(const Moments& terms);
+PointEstimate mean_estimate(const Moments& terms);
 
 /// For estimators that apply to all data.
-std::string no_obstacle(const Schema& schema, const TargetPolicy& policy);
+std::string always_applicable(const Schema& schema, const TargetPolicy& policy);
 
 }  // namespace scrm

@@ -17,7 +17,7 @@ std::vector<std::string> estimator_names() {
   return names;
 }
 
-PointEstimate average_of(const Moments& terms) {
+PointEstimate mean_estimate(const Moments& terms) {
   PointEstimate out;
   out.value = terms.true_mean();
   out.standard_error = terms.standard_deviation() / std::sqrt(terms.count);
@@ -25,7 +25,7 @@ PointEstimate average_of(const Moments& terms) {
   return out;
 }
 
-std::string no_obstacle(const Schema&, const TargetPolicy&) {
+std::string always_applicable(const Schema&, const TargetPolicy&) {
   return {};
 }
 

@@ -24,15 +24,15 @@ struct EvaluationSums {
   std::vector<AdditiveSums> additive;
 };
 
-/// The kernel of `evaluate`: every policy scores the block while it is in cache.
-class EvaluationKernel final : public PassKernel {
+/// The reduction of `evaluate`: every policy scores the block while it is in cache.
+class EvaluationReduction final : public Reduction {
  public:
   struct Sums final : Partial {
     EvaluationSums sums;
   };
 
-  EvaluationKernel(const std::vector<NamedPolicy>& policies, const WeightRules& rules, bool additive,
-                   Bootstrap* bootstrap)
+  EvaluationReduction(const std::vector<NamedPolicy>& policies, const WeightOptions& rules, bool additive,
+                      Bootstrap* bootstrap)
       : policies_(policies), rules_(rules), additive_(additive), bootstrap_(bootstrap) {}
 
   std::unique_ptr<Partial> make() const override {
@@ -44,16 +44,16 @@ class EvaluationKernel final : public PassKernel {
 
   void compute(const Block& block, Partial& out) const override {
     EvaluationSums& sums = static_cast<Sums&>(out).sums;
-    ScratchPool::Loan scratch(scratch_);
-    alignas(kColumnAlignment) double weights[kPoliciesTogether * kBlockRows];
+    ScratchPool::Lease scratch(scratch_);
+    alignas(kColumnAlignment) double weights[kPolicyBatch * kBlockRows];
     // The additive sums are centred on the block's mean loss. Others sum the losses last, when the policies have
     // brought them into cache.
     if (additive_) sums.loss = loss_moments(block);
-    for (std::size_t first = 0; first < policies_.size(); first += kPoliciesTogether) {
-      std::array<const TargetPolicy*, kPoliciesTogether> together{};
-      const std::size_t count = std::min(together.size(), policies_.size() - first);
-      for (std::size_t k = 0; k < count; ++k) together[k] = policies_[first + k].policy.get();
-      weights_of_all({together.data(), count}, block, *scratch, weights);
+    for (std::size_t first = 0; first < policies_.size(); first += kPolicyBatch) {
+      std::array<const TargetPolicy*, kPolicyBatch> batch{};
+      const std::size_t count = std::min(batch.size(), policies_.size() - first);
+      for (std::size_t k = 0; k < count; ++k) batch[k] = policies_[first + k].policy.get();
+      weights_of_policies({batch.data(), count}, block, *scratch, weights);
       for (std::size_t k = 0; k < count; ++k) add_policy(block, first + k, weights + k * kBlockRows, *scratch, sums);
     }
     if (!additive_) sums.loss = loss_moments(block);
@@ -87,21 +87,21 @@ class EvaluationKernel final : public PassKernel {
   }
 
   const std::vector<NamedPolicy>& policies_;
-  WeightRules rules_;
+  WeightOptions rules_;
   bool additive_;
   Bootstrap* bootstrap_;
   mutable ScratchPool scratch_;
 };
 
 /// The sums over all rows: the top rows join the others, clipped to M where M is automatic.
-PolicyTotals finish(const EvaluationSums& all, std::size_t policy, const WeightRules& rules) {
+PolicyTotals policy_totals(const EvaluationSums& all, std::size_t policy, const WeightOptions& rules) {
   WeightSums sums = all.weights[policy];
   const bool automatic = rules.clip == 0;
   const TopRows top = sums.top;
   if (automatic) sums.clipped = sums.ips;  // all rows outside the top lie below M
   const double clip =
       automatic && top.count > 0 ? top.entries[static_cast<std::size_t>(top.count - 1)].weight : rules.clip;
-  WeightRules final_rules = rules;
+  WeightOptions final_rules = rules;
   final_rules.clip = clip > 0 ? clip : 0;
   for (int t = top.count - 1; t >= 0; --t) {
     const TopRows::Entry& entry = top.entries[static_cast<std::size_t>(t)];
@@ -155,8 +155,8 @@ Estimate estimate(const Estimator& estimator, const PolicyTotals& totals, const 
   Estimate out;
   out.estimator = estimator.name;
   out.parameter = point.parameter;
-  if (!point.trouble.empty()) {
-    diagnostics.warnings.push_back(fmt::format("{}: {}", estimator.name, point.trouble));
+  if (!point.undefined_reason.empty()) {
+    diagnostics.warnings.push_back(fmt::format("{}: {}", estimator.name, point.undefined_reason));
     return out;
   }
   out.value = if_finite(point.value);
@@ -204,12 +204,12 @@ void require_valid(const EvaluateOptions& options) {
 
 /// The estimators asked for that apply to this policy. Throws for names nobody knows, and for one that was asked for by
 /// name but applies to no policy.
-std::vector<const Estimator*> choose(const EvaluateOptions& options, const Schema& schema, const TargetPolicy& policy,
-                                     const std::string& policy_name) {
+std::vector<const Estimator*> choose_estimators(const EvaluateOptions& options, const Schema& schema,
+                                                const TargetPolicy& policy, const std::string& policy_name) {
   std::vector<const Estimator*> chosen;
   if (options.estimators.empty()) {
     for (const Estimator* estimator : all_estimators()) {
-      if (estimator->obstacle(schema, policy).empty()) chosen.push_back(estimator);
+      if (estimator->inapplicable_reason(schema, policy).empty()) chosen.push_back(estimator);
     }
     return chosen;
   }
@@ -220,9 +220,9 @@ std::vector<const Estimator*> choose(const EvaluateOptions& options, const Schem
       throw Error(ErrorKind::usage, fmt::format("there is no estimator '{}'; the estimators are {}", name,
                                                 fmt::join(estimator_names(), ", ")));
     }
-    const std::string obstacle = (*found)->obstacle(schema, policy);
-    if (!obstacle.empty()) {
-      throw Error(ErrorKind::data, fmt::format("the estimator '{}' does not apply: {}", name, obstacle),
+    const std::string inapplicable_reason = (*found)->inapplicable_reason(schema, policy);
+    if (!inapplicable_reason.empty()) {
+      throw Error(ErrorKind::data, fmt::format("the estimator '{}' does not apply: {}", name, inapplicable_reason),
                   {.file = policy_name});
     }
     chosen.push_back(*found);
@@ -236,8 +236,9 @@ struct PassOutcome {
   std::unique_ptr<Bootstrap> bootstrap;
 };
 
-PassOutcome run(Source& source, const std::vector<NamedPolicy>& policies, const EvaluateOptions& options,
-                const WeightRules& rules, bool additive, const PassOptions& pass) {
+PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& policies,
+                                const EvaluateOptions& options, const WeightOptions& rules, bool additive,
+                                const PassOptions& pass) {
   PassOutcome out;
   PassOptions inner = pass;
   if (options.interval == IntervalKind::bootstrap) {
@@ -252,10 +253,10 @@ PassOutcome run(Source& source, const std::vector<NamedPolicy>& policies, const 
     if (pass.memory > 0) inner.memory -= bytes;
     out.bootstrap = std::make_unique<Bootstrap>(source.rows(), policies.size(), additive);
   }
-  const EvaluationKernel kernel(policies, rules, additive, out.bootstrap.get());
-  PassResult result = run_pass(source, kernel, inner);
+  const EvaluationReduction reduction(policies, rules, additive, out.bootstrap.get());
+  PassResult result = run_pass(source, reduction, inner);
   out.audit = std::move(result.audit);
-  if (result.sums) out.sums = std::move(static_cast<EvaluationKernel::Sums&>(*result.sums).sums);
+  if (result.sums) out.sums = std::move(static_cast<EvaluationReduction::Sums&>(*result.sums).sums);
   return out;
 }
 
@@ -267,15 +268,15 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   std::vector<std::vector<const Estimator*>> chosen;
   bool additive = false;
   for (const NamedPolicy& policy : policies) {
-    chosen.push_back(choose(options, source.schema(), *policy.policy, policy.name));
+    chosen.push_back(choose_estimators(options, source.schema(), *policy.policy, policy.name));
     additive = additive || std::count(chosen.back().begin(), chosen.back().end(), &kAdditiveEstimator) > 0;
   }
   if (source.rows() == 0) throw Error(ErrorKind::data, "the data has no rows: there is nothing to evaluate");
 
-  WeightRules rules{options.alpha.value_or(1.0 / static_cast<double>(source.rows())), options.clip.value_or(0.0)};
+  WeightOptions rules{options.alpha.value_or(1.0 / static_cast<double>(source.rows())), options.clip.value_or(0.0)};
   rules.ranges = options.interval == IntervalKind::bernstein;
-  PassOutcome outcome = run(source, policies, options, rules, additive, pass);
-  if (!options.skip_bad_rows) require_clean(outcome.audit);
+  PassOutcome outcome = run_evaluation_pass(source, policies, options, rules, additive, pass);
+  if (!options.skip_bad_rows) require_no_bad_rows(outcome.audit);
   const std::int64_t skipped = outcome.audit.bad_rows();
   // Fewer than the source's rows when some are bad, or when the source leaves rows out itself.
   const std::int64_t used = std::llround(outcome.sums.loss.count);
@@ -283,7 +284,7 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   if (skipped > 0 && !options.alpha) {
     // α = 1/n counts the rows that are left, and they are known only now.
     rules.alpha = 1.0 / static_cast<double>(used);
-    outcome = run(source, policies, options, rules, additive, pass);
+    outcome = run_evaluation_pass(source, policies, options, rules, additive, pass);
   }
 
   EvaluationReport report;
@@ -300,7 +301,7 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
     replicates = outcome.bootstrap->replicate(options.seed, options.replicates, pass.threads);
   }
   for (std::size_t p = 0; p < policies.size(); ++p) {
-    const PolicyTotals totals = finish(outcome.sums, p, rules);
+    const PolicyTotals totals = policy_totals(outcome.sums, p, rules);
     PolicyReport one;
     one.name = policies[p].name;
     one.diagnostics = diagnose(totals, outcome.sums.weights[p].top);

@@ -5,8 +5,8 @@ namespace scrm {
 /// Inverse propensity scoring: mean(w y).
 const Estimator kIpsEstimator = {
     "ips",
-    no_obstacle,
-    [](const PolicyTotals& totals) { return average_of(totals.ips); },
+    always_applicable,
+    [](const PolicyTotals& totals) { return mean_estimate(totals.ips); },
     [](const ReplicateTotals& totals) { return totals.ips / totals.rows; },
 };
 

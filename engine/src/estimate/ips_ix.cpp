@@ -5,9 +5,9 @@ namespace scrm {
 /// Implicit exploration: mean(w_ix y), w_ix = π / (p + α π) = w / (1 + α w).
 const Estimator kIpsIxEstimator = {
     "ips-ix",
-    no_obstacle,
+    always_applicable,
     [](const PolicyTotals& totals) {
-      PointEstimate out = average_of(totals.ix);
+      PointEstimate out = mean_estimate(totals.ix);
       out.parameter = totals.alpha;
       return out;
     },

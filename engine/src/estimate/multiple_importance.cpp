@@ -13,14 +13,14 @@
 namespace scrm {
 namespace {
 
-/// Terms r = w y of one way of weighting: moments of every rollout, and of every pair of rollouts over paired rows.
+/// Terms r = w y under one weighting: moments of every rollout, and of every pair of rollouts over paired rows.
 struct TermSums {
-  std::vector<Moments> single;
+  std::vector<Moments> per_rollout;
   std::vector<PairMoments> pairs;  // (0,1), (0,2), …, (1,2), …
 };
 
-constexpr int kWays = 2;  // naive, balance
-constexpr const char* kWayNames[kWays] = {"mis-naive", "mis-balance"};
+constexpr int kWeightings = 2;  // naive, balance
+constexpr const char* kWeightingNames[kWeightings] = {"mis-naive", "mis-balance"};
 
 Moments moments_of(const double* values, int n) {
   Moments out;
@@ -50,62 +50,62 @@ PairMoments pair_moments_of(const double* a, const double* b, int n) {
 }
 
 /// Sums for every policy and both weightings, from blocks of all rollouts side by side.
-class MisKernel final : public PassKernel {
+class MisReduction final : public Reduction {
  public:
   struct Sums final : Partial {
-    std::vector<TermSums> terms;  // [policy, way]
+    std::vector<TermSums> terms;  // [policy, weighting]
   };
 
-  MisKernel(const std::vector<NamedPolicy>& policies, const std::vector<std::shared_ptr<const TargetPolicy>>& logging,
-            std::vector<double> shares)
+  MisReduction(const std::vector<NamedPolicy>& policies,
+               const std::vector<std::shared_ptr<const TargetPolicy>>& logging, std::vector<double> shares)
       : policies_(policies), logging_(logging), shares_(std::move(shares)) {}
 
   std::unique_ptr<Partial> make() const override {
     auto partial = std::make_unique<Sums>();
     const std::size_t rollouts = logging_.size();
-    partial->terms.resize(policies_.size() * kWays);
+    partial->terms.resize(policies_.size() * kWeightings);
     for (TermSums& sums : partial->terms) {
-      sums.single.resize(rollouts);
+      sums.per_rollout.resize(rollouts);
       sums.pairs.resize(rollouts * (rollouts - 1) / 2);
     }
     return partial;
   }
 
   void compute(const Block& first, Partial& out) const override {
-    ScratchPool::Loan scratch(scratch_);
+    ScratchPool::Lease scratch(scratch_);
     const std::size_t rollouts = logging_.size();
-    // Columns: terms of every (policy, way, rollout), then log mixture densities and one column to work in.
-    const std::size_t terms = policies_.size() * kWays * rollouts;
+    // Columns: terms of every (policy, weighting, rollout), then log mixture densities and one column to work in.
+    const std::size_t terms = policies_.size() * kWeightings * rollouts;
     double* columns = (*scratch).columns(PolicyScratch::kCallerSlot, static_cast<std::int64_t>(terms) + 2);
     std::vector<int> rows;
     std::size_t t = 0;
     for (const Block* block = &first; block != nullptr; block = block->next_rollout, ++t) {
       rows.push_back(block->rows);
-      if (block->rows > 0) terms_of(*block, t, *scratch, columns);
+      if (block->rows > 0) compute_terms(*block, t, *scratch, columns);
     }
-    for (std::size_t unit = 0; unit < policies_.size() * kWays; ++unit) {
-      add_up(columns + unit * rollouts * kBlockRows, rows, static_cast<Sums&>(out).terms[unit]);
+    for (std::size_t unit = 0; unit < policies_.size() * kWeightings; ++unit) {
+      term_moments(columns + unit * rollouts * kBlockRows, rows, static_cast<Sums&>(out).terms[unit]);
     }
   }
 
   void merge(Partial& earlier, const Partial& later) const override {
-    for (std::size_t unit = 0; unit < policies_.size() * kWays; ++unit) {
+    for (std::size_t unit = 0; unit < policies_.size() * kWeightings; ++unit) {
       TermSums& into = static_cast<Sums&>(earlier).terms[unit];
       const TermSums& from = static_cast<const Sums&>(later).terms[unit];
-      for (std::size_t t = 0; t < into.single.size(); ++t) into.single[t].merge(from.single[t]);
+      for (std::size_t t = 0; t < into.per_rollout.size(); ++t) into.per_rollout[t].merge(from.per_rollout[t]);
       for (std::size_t p = 0; p < into.pairs.size(); ++p) into.pairs[p].merge(from.pairs[p]);
     }
   }
 
  private:
   /// r = w y of one rollout's block for every policy, with the row's own propensity and with the mixture's.
-  void terms_of(const Block& block, std::size_t rollout, PolicyScratch& scratch, double* columns) const {
+  void compute_terms(const Block& block, std::size_t rollout, PolicyScratch& scratch, double* columns) const {
     const std::size_t rollouts = logging_.size();
-    double* mixture = columns + policies_.size() * kWays * rollouts * kBlockRows;
+    double* mixture = columns + policies_.size() * kWeightings * rollouts * kBlockRows;
     double* work = mixture + kBlockRows;
     log_mixture(block, logging_, shares_, scratch, work, mixture);
     for (std::size_t p = 0; p < policies_.size(); ++p) {
-      double* naive = columns + (p * kWays * rollouts + rollout) * kBlockRows;
+      double* naive = columns + (p * kWeightings * rollouts + rollout) * kBlockRows;
       double* balance = naive + rollouts * kBlockRows;
       policies_[p].policy->weights(block, scratch, naive);
       policies_[p].policy->log_density(block, scratch, balance);
@@ -116,11 +116,11 @@ class MisKernel final : public PassKernel {
     }
   }
 
-  static void add_up(const double* columns, const std::vector<int>& rows, TermSums& out) {
+  static void term_moments(const double* columns, const std::vector<int>& rows, TermSums& out) {
     std::size_t pair = 0;
     for (std::size_t p = 0; p < rows.size(); ++p) {
       const double* a = columns + p * kBlockRows;
-      out.single[p] = moments_of(a, rows[p]);
+      out.per_rollout[p] = moments_of(a, rows[p]);
       for (std::size_t q = p + 1; q < rows.size(); ++q) {
         out.pairs[pair++] = pair_moments_of(a, columns + q * kBlockRows, std::min(rows[p], rows[q]));
       }
@@ -136,14 +136,15 @@ class MisKernel final : public PassKernel {
 /// V = n⁻² [ Σ_t n_t s²(r^t) + 2 Σ_{p<q} n_p n_q cov(r^p, r^q) ].
 double pooled_variance(const TermSums& sums, double rows) {
   double total = 0;
-  for (const Moments& one : sums.single) {
+  for (const Moments& one : sums.per_rollout) {
     if (one.count > 1) total += one.count * (one.square_sum / (one.count - 1));
   }
   std::size_t pair = 0;
-  for (std::size_t p = 0; p < sums.single.size(); ++p) {
-    for (std::size_t q = p + 1; q < sums.single.size(); ++q, ++pair) {
+  for (std::size_t p = 0; p < sums.per_rollout.size(); ++p) {
+    for (std::size_t q = p + 1; q < sums.per_rollout.size(); ++q, ++pair) {
       const PairMoments& both = sums.pairs[pair];
-      if (both.count > 1) total += 2 * sums.single[p].count * sums.single[q].count * (both.ab / (both.count - 1));
+      if (both.count > 1)
+        total += 2 * sums.per_rollout[p].count * sums.per_rollout[q].count * (both.ab / (both.count - 1));
     }
   }
   return total / rows / rows;
@@ -152,7 +153,7 @@ double pooled_variance(const TermSums& sums, double rows) {
 Estimate pooled_estimate(const TermSums& sums, const char* name, const EvaluateOptions& options,
                          std::vector<std::string>& warnings) {
   Moments all;
-  for (const Moments& one : sums.single) all.merge(one);
+  for (const Moments& one : sums.per_rollout) all.merge(one);
   Estimate out;
   out.estimator = name;
   if (!std::isfinite(all.mean)) {
@@ -182,15 +183,15 @@ Estimate pooled_estimate(const TermSums& sums, const char* name, const EvaluateO
 }
 
 /// One pass with the mixture n_t/n.
-PassResult weigh(RolloutSource& source, const std::vector<double>& counts,
-                 const std::vector<std::shared_ptr<const TargetPolicy>>& logging,
-                 const std::vector<NamedPolicy>& policies, const PassOptions& pass) {
+PassResult run_mis_pass(RolloutSource& source, const std::vector<double>& counts,
+                        const std::vector<std::shared_ptr<const TargetPolicy>>& logging,
+                        const std::vector<NamedPolicy>& policies, const PassOptions& pass) {
   double rows = 0;
   for (const double count : counts) rows += count;
   std::vector<double> shares;
   for (const double count : counts) shares.push_back(count / rows);
-  const MisKernel kernel(policies, logging, std::move(shares));
-  return run_pass(source, kernel, pass);
+  const MisReduction reduction(policies, logging, std::move(shares));
+  return run_pass(source, reduction, pass);
 }
 
 }  // namespace
@@ -207,20 +208,20 @@ void add_multiple_importance(const std::vector<Source*>& rollouts,
   RolloutSource source(rollouts);
   std::vector<double> counts;
   for (const Source* rollout : rollouts) counts.push_back(static_cast<double>(rollout->rows()));
-  PassResult result = weigh(source, counts, logging_policies, policies, pass);
-  if (!options.skip_bad_rows) require_clean(result.audit);
+  PassResult result = run_mis_pass(source, counts, logging_policies, policies, pass);
+  if (!options.skip_bad_rows) require_no_bad_rows(result.audit);
   if (result.audit.bad_rows() > 0 && result.sums && !policies.empty()) {
     // The mixture's shares are those of the rows that are left, and they are known only now.
-    const TermSums& sums = static_cast<const MisKernel::Sums&>(*result.sums).terms.front();
-    for (std::size_t t = 0; t < counts.size(); ++t) counts[t] = sums.single[t].count;
-    result = weigh(source, counts, logging_policies, policies, pass);
+    const TermSums& sums = static_cast<const MisReduction::Sums&>(*result.sums).terms.front();
+    for (std::size_t t = 0; t < counts.size(); ++t) counts[t] = sums.per_rollout[t].count;
+    result = run_mis_pass(source, counts, logging_policies, policies, pass);
   }
   for (std::size_t p = 0; p < policies.size() && result.sums; ++p) {
-    for (int way = 0; way < kWays; ++way) {
-      const TermSums& sums =
-          static_cast<const MisKernel::Sums&>(*result.sums).terms[p * kWays + static_cast<std::size_t>(way)];
+    for (int weighting = 0; weighting < kWeightings; ++weighting) {
+      const TermSums& sums = static_cast<const MisReduction::Sums&>(*result.sums)
+                                 .terms[p * kWeightings + static_cast<std::size_t>(weighting)];
       report.policies[p].estimates.push_back(
-          pooled_estimate(sums, kWayNames[way], options, report.policies[p].diagnostics.warnings));
+          pooled_estimate(sums, kWeightingNames[weighting], options, report.policies[p].diagnostics.warnings));
     }
   }
 }

@@ -8,7 +8,7 @@ namespace {
 PointEstimate snips(const PolicyTotals& totals) {
   PointEstimate out;
   if (!(totals.weight.mean > 0)) {
-    out.trouble =
+    out.undefined_reason =
         "every weight is zero: the policy never takes a logged action, and self-normalised weights are undefined";
     return out;
   }
@@ -31,7 +31,7 @@ PointEstimate snips(const PolicyTotals& totals) {
 /// Self-normalised: Σ w y / Σ w, variance Σ w² (y − value)² / (Σ w)².
 const Estimator kSnipsEstimator = {
     "snips",
-    no_obstacle,
+    always_applicable,
     snips,
     [](const ReplicateTotals& totals) { return totals.ips / totals.weight; },
 };

@@ -14,12 +14,12 @@ namespace scrm {
 namespace {
 
 // Moments cost features² a row, once; an evaluation costs features a row, dozens of times.
-constexpr std::int64_t kMostFeatures = 64;
+constexpr std::int64_t kMaxFeatures = 64;
 // Added to the diagonal, relative to it, so that features that are constant or copies of each other do no harm.
 constexpr double kRidge = 1e-10;
 
 /// Σ (1, x)(1, x)^T over a block.
-void add_up(const Block& block, Eigen::MatrixXd& out) {
+void block_second_moments(const Block& block, Eigen::MatrixXd& out) {
   const Eigen::Index width = block.features + 1;
   // The contexts as columns of coefficients, zero past the valid rows.
   using Columns = std::unique_ptr<double[], decltype(&std::free)>;
@@ -43,10 +43,10 @@ std::optional<ContextWhitening> ContextWhitening::make(Source& source, const Pol
   const Schema& schema = source.schema();
   const bool linear = (policy.kind == PolicyKind::gaussian || policy.kind == PolicyKind::lognormal) &&
                       policy.features == FeatureMap::linear;
-  if (!linear || schema.sparse || schema.features == 0 || schema.features > kMostFeatures) return std::nullopt;
+  if (!linear || schema.sparse || schema.features == 0 || schema.features > kMaxFeatures) return std::nullopt;
   const Eigen::Index width = schema.features + 1;
   auto [moments, audit] = run_pass(
-      source, Eigen::MatrixXd(Eigen::MatrixXd::Zero(width, width)), add_up,
+      source, Eigen::MatrixXd(Eigen::MatrixXd::Zero(width, width)), block_second_moments,
       [](Eigen::MatrixXd& a, const Eigen::MatrixXd& b) { a += b; }, pass);
   const double rows = moments(0, 0);
   if (rows == 0) return std::nullopt;

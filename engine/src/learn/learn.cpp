@@ -72,7 +72,7 @@ void run_search(Search& search, SharedPasses& passes, const LearnOptions& option
 // Rows that stay in the cache between passes: sharing one saves less than the searches' waiting for each other costs.
 constexpr std::int64_t kCachedBytes = 8 << 20;
 
-bool stays_cached(const Source& source) {
+bool fits_in_cache(const Source& source) {
   return dynamic_cast<const MemorySource*>(&source) != nullptr &&
          static_cast<std::int64_t>(block_buffer_bytes(source.schema())) * source.blocks() <= kCachedBytes;
 }
@@ -85,7 +85,7 @@ void run_searches(Source& source, std::vector<Search>& searches, const LearnOpti
     whitening = ContextWhitening::make(source, searches.front().start.policy, options.rules.l2, pass);
   }
   const ContextWhitening* white = whitening ? &*whitening : nullptr;
-  if (searches.size() == 1 || stays_cached(source)) {
+  if (searches.size() == 1 || fits_in_cache(source)) {
     for (Search& search : searches) {
       SharedPasses alone(source, pass, options.skip_bad_rows, 1);
       run_search(search, alone, options, white);
@@ -112,7 +112,7 @@ void run_searches(Source& source, std::vector<Search>& searches, const LearnOpti
 }
 
 /// Mean and spread of the losses of the rows that count.
-Moments masked_losses(Source& source, const RowMask* rows, const LearnOptions& options, const PassOptions& pass) {
+Moments masked_loss_moments(Source& source, const RowMask* rows, const LearnOptions& options, const PassOptions& pass) {
   const auto compute = [rows](const Block& block, Moments& out) {
     std::array<std::uint8_t, kBlockRows> keep;
     if (rows != nullptr) rows->expand(block.first_row, kBlockRows, keep.data());
@@ -131,7 +131,7 @@ Moments masked_losses(Source& source, const RowMask* rows, const LearnOptions& o
   };
   const auto [moments, audit] = run_pass(
       source, Moments{}, compute, [](Moments& a, const Moments& b) { a.merge(b); }, pass);
-  if (!options.skip_bad_rows) require_clean(audit);
+  if (!options.skip_bad_rows) require_no_bad_rows(audit);
   return moments;
 }
 
@@ -170,7 +170,7 @@ void require_valid(const Source& source, const Policy& start, const LearnOptions
 }
 
 /// The start, and copies of it moved at random, for one λ and one set of rows.
-void add_starts(const ObjectiveProblem& problem, const LearnOptions& options, std::vector<Search>& out) {
+void add_restarts(const ObjectiveProblem& problem, const LearnOptions& options, std::vector<Search>& out) {
   for (int restart = 0; restart < options.restarts; ++restart) {
     Search search{problem, false, {}};
     RandomStream random(options.seed, kRestartStream, static_cast<std::uint64_t>(restart));
@@ -204,7 +204,7 @@ std::vector<LearnedPolicy> fit(Source& source, const ObjectiveProblem& problem, 
   for (const double lambda : lambdas) {
     ObjectiveProblem one = problem;
     one.rules.lambda = lambda;
-    add_starts(one, options, searches);
+    add_restarts(one, options, searches);
   }
   searches.front().report = report;
   run_searches(source, searches, options, pass);
@@ -270,7 +270,7 @@ std::vector<LearnedPolicy> keep_start(Source& source, const ObjectiveProblem& pr
                      .gradient_norm = norm_of(values[l].gradient),
                      .iterations = 0,
                      .evaluations = 1,
-                     .status = MinimizeStatus::flat};
+                     .status = MinimizeStatus::zero_gradient};
     out[l].value = std::move(values[l]);
   }
   return out;
@@ -312,11 +312,11 @@ Policy zero_policy(PolicyKind kind, FeatureMap features, const Schema& schema) {
 LearnReport learn(Source& source, const Policy& start, const LearnOptions& options, const PassOptions& pass) {
   require_valid(source, start, options);
   LearnReport report;
-  report.loss = masked_losses(source, options.rows, options, pass);
+  report.loss = masked_loss_moments(source, options.rows, options, pass);
   const double n = report.loss.count;
   if (n == 0) throw Error(ErrorKind::data, "there are no rows to learn from");
-  const bool flat = report.loss.lowest == report.loss.highest;
-  if (flat && !options.keep_start_if_flat) {
+  const bool losses_equal = report.loss.lowest == report.loss.highest;
+  if (losses_equal && !options.keep_start_if_losses_equal) {
     throw Error(ErrorKind::data,
                 fmt::format("every loss is {}: no policy is better than another, so there is nothing to "
                             "learn; check which column holds the loss",
@@ -331,7 +331,7 @@ LearnReport learn(Source& source, const Policy& start, const LearnOptions& optio
   std::vector<double> lambdas = options.lambdas;
   if (options.lambda_rule == LambdaRule::theory) {
     lambdas = {theory_lambda(static_cast<double>(start.theta.size()), n)};
-  } else if (options.lambda_rule == LambdaRule::automatic && flat) {
+  } else if (options.lambda_rule == LambdaRule::automatic && losses_equal) {
     lambdas.resize(1);
   } else if (options.lambda_rule == LambdaRule::automatic) {
     report.scores = score_lambdas(source, problem, options, pass);
@@ -339,8 +339,8 @@ LearnReport learn(Source& source, const Policy& start, const LearnOptions& optio
                                        [](const LambdaScore& a, const LambdaScore& b) { return a.risk < b.risk; });
     lambdas = {best->lambda};
   }
-  report.policies =
-      flat ? keep_start(source, problem, lambdas, options, pass) : fit(source, problem, lambdas, true, options, pass);
+  report.policies = losses_equal ? keep_start(source, problem, lambdas, options, pass)
+                                 : fit(source, problem, lambdas, true, options, pass);
   return report;
 }
 

@@ -14,17 +14,17 @@ namespace scrm {
 namespace {
 
 // Below this an objective that averages losses has run away, not improved.
-constexpr double kBottom = -1e30;
+constexpr double kUnboundedValue = -1e30;
 // A line search that fails this close to a stationary point has met the end of double precision, not a problem.
-constexpr double kNearlyFlat = 1e-5;
+constexpr double kNearlyStationary = 1e-5;
 
 /// Ends the search from inside the line search.
-struct RanAway {};
+struct UnboundedBelow {};
 
 /// What the library calls: counts, remembers the best point, and keeps values that are no numbers out of the search.
-class Monitor {
+class SearchRecorder {
  public:
-  Monitor(const DifferentiableFunction& function, const MinimizeOptions& options)
+  SearchRecorder(const DifferentiableFunction& function, const MinimizeOptions& options)
       : function_(function), options_(options) {}
 
   double operator()(const Eigen::VectorXd& x, Eigen::VectorXd& gradient) {
@@ -43,7 +43,7 @@ class Monitor {
       result.value = value;
       result.gradient_norm = projected_norm(point, slope);
       ++improvements;
-      if (value < kBottom) throw RanAway{};
+      if (value < kUnboundedValue) throw UnboundedBelow{};
     }
     gradient = Eigen::Map<const Eigen::VectorXd>(slope.data(), static_cast<Eigen::Index>(slope.size()));
     return value;
@@ -84,19 +84,19 @@ Param parameters(const MinimizeOptions& options) {
   return param;
 }
 
-int search(Monitor& monitor, Eigen::VectorXd& x, const MinimizeOptions& options) {
+int search(SearchRecorder& recorder, Eigen::VectorXd& x, const MinimizeOptions& options) {
   double value = 0;
   if (!options.bound) {
     auto param = parameters<LBFGSpp::LBFGSParam<double>>(options);
     param.linesearch = LBFGSpp::LBFGS_LINESEARCH_BACKTRACKING_STRONG_WOLFE;
     LBFGSpp::LBFGSSolver<double, WolfeLineSearch> solver(param);
-    return solver.minimize(monitor, x, value);
+    return solver.minimize(recorder, x, value);
   }
   const auto param = parameters<LBFGSpp::LBFGSBParam<double>>(options);
   LBFGSpp::LBFGSBSolver<double> solver(param);
   const Eigen::VectorXd low = Eigen::VectorXd::Constant(x.size(), options.bound->first);
   const Eigen::VectorXd high = Eigen::VectorXd::Constant(x.size(), options.bound->second);
-  return solver.minimize(monitor, x, value, low, high);
+  return solver.minimize(recorder, x, value, low, high);
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ const char* to_string(MinimizeStatus status) noexcept {
       return "converged";
     case MinimizeStatus::iteration_limit:
       return "stopped at the iteration limit";
-    case MinimizeStatus::flat:
+    case MinimizeStatus::zero_gradient:
       return "stopped at the start, where the gradient is zero";
     case MinimizeStatus::line_search:
       return "stopped where no step lowers the objective";
@@ -119,16 +119,16 @@ const char* to_string(MinimizeStatus status) noexcept {
 
 MinimizeResult minimize(const DifferentiableFunction& function, std::vector<double> start,
                         const MinimizeOptions& options) {
-  Monitor monitor(function, options);
+  SearchRecorder recorder(function, options);
   Eigen::VectorXd x = Eigen::Map<const Eigen::VectorXd>(start.data(), static_cast<Eigen::Index>(start.size()));
-  MinimizeResult& result = monitor.result;
+  MinimizeResult& result = recorder.result;
   try {
-    result.iterations = search(monitor, x, options);
+    result.iterations = search(recorder, x, options);
     result.status = result.iterations >= options.max_iterations && result.gradient_norm > options.tolerance
                         ? MinimizeStatus::iteration_limit
                         : MinimizeStatus::converged;
-    if (result.evaluations == 1 && result.gradient_norm == 0) result.status = MinimizeStatus::flat;
-  } catch (const RanAway&) {
+    if (result.evaluations == 1 && result.gradient_norm == 0) result.status = MinimizeStatus::zero_gradient;
+  } catch (const UnboundedBelow&) {
     result.status = MinimizeStatus::unbounded;
   } catch (const std::logic_error&) {
     // The library's word for a direction that leads uphill: rounding has taken over.
@@ -139,8 +139,8 @@ MinimizeResult minimize(const DifferentiableFunction& function, std::vector<doub
     result.status = MinimizeStatus::line_search;
   }
   // A search that was cut short does not say how far it came: every step but the start's was an improvement.
-  if (result.iterations == 0) result.iterations = std::max(0, monitor.improvements - 1);
-  if (result.status == MinimizeStatus::line_search && result.gradient_norm < kNearlyFlat) {
+  if (result.iterations == 0) result.iterations = std::max(0, recorder.improvements - 1);
+  if (result.status == MinimizeStatus::line_search && result.gradient_norm < kNearlyStationary) {
     result.status = MinimizeStatus::converged;
   }
   if (result.point.empty()) {

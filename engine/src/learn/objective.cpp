@@ -10,8 +10,8 @@
 #include "learn/replayed_objective.hpp"
 #include "policy/policy_kinds.hpp"
 #include "policy/score_matrix.hpp"
-#include "policy/score_products.hpp"
 #include "policy/scratch_pool.hpp"
+#include "policy/theta_gradient.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/kernels/gaussian_terms.hpp"
 #include "scrm/kernels/learning_terms.hpp"
@@ -32,15 +32,15 @@ constexpr std::array<EstimatorName, 5> kEstimatorNames = {{{LearningEstimator::i
                                                            {LearningEstimator::additive, "additive"}}};
 
 /// Whether gaussian_terms applies.
-bool in_one_sweep(const Block& block, const ObjectiveProblem& problem) {
+bool has_fused_terms(const Block& block, const ObjectiveProblem& problem) {
   return problem.policy.kind == PolicyKind::gaussian && problem.policy.features == FeatureMap::linear &&
-         problem.rules.estimator != LearningEstimator::snips && can_sweep(block) &&
-         block.features <= kGaussianTermsFeatures;
+         problem.rules.estimator != LearningEstimator::snips && has_fused_weights(block) &&
+         block.features <= kMaxGaussianTermsFeatures;
 }
 
-/// Sums of one problem over some blocks. `first` is the sum behind the risk's gradient: Σ ∂(terms), for snips
-/// Σ w (y − ȳ) ∂log π; `weight` is Σ w ∂log π (snips only); `second` is Σ (z − z̄) ∂z with z the variance term and z̄ its
-/// mean over the same blocks, so that nothing large is ever subtracted from something large.
+/// Sums of one problem over some blocks. `risk_gradient` is the sum behind the risk's gradient: Σ ∂(terms), for snips
+/// Σ w (y − ȳ) ∂log π; `weight_gradient` is Σ w ∂log π (snips); `variance_gradient` is Σ (z − z̄) ∂z, z̄ the variance
+/// terms' mean over the same blocks, so that nothing large is ever subtracted from something large.
 class ProblemSums {
  public:
   explicit ProblemSums(std::size_t size, bool snips)
@@ -52,12 +52,12 @@ class ProblemSums {
   bool has_weight() const { return has_weight_; }
   /// The three one after the other, as one product of coefficients with contexts gives them.
   double* gradients() { return gradients_.data(); }
-  double* first() { return gradients_.data(); }
-  double* second() { return gradients_.data() + size_; }
-  double* weight() { return gradients_.data() + 2 * size_; }
-  const double* first() const { return gradients_.data(); }
-  const double* second() const { return gradients_.data() + size_; }
-  const double* weight() const { return gradients_.data() + 2 * size_; }
+  double* risk_gradient() { return gradients_.data(); }
+  double* variance_gradient() { return gradients_.data() + size_; }
+  double* weight_gradient() { return gradients_.data() + 2 * size_; }
+  const double* risk_gradient() const { return gradients_.data(); }
+  const double* variance_gradient() const { return gradients_.data() + size_; }
+  const double* weight_gradient() const { return gradients_.data() + 2 * size_; }
 
  private:
   std::size_t size_;
@@ -65,9 +65,9 @@ class ProblemSums {
   std::vector<double> gradients_;
 };
 
-/// ∂ of the sum of variance terms, from which `second` is centred anew when means move.
+/// ∂ of the sum of variance terms, from which `variance_gradient` is centred anew when means move.
 double variance_slope(const ProblemSums& sums, double mean_loss, std::size_t j) {
-  return sums.has_weight() ? sums.first()[j] + mean_loss * sums.weight()[j] : sums.first()[j];
+  return sums.has_weight() ? sums.risk_gradient()[j] + mean_loss * sums.weight_gradient()[j] : sums.risk_gradient()[j];
 }
 
 void merge_sums(ProblemSums& into, const ProblemSums& from, double mean_loss) {
@@ -77,20 +77,21 @@ void merge_sums(ProblemSums& into, const ProblemSums& from, double mean_loss) {
   into.terms.weight.merge(from.terms.weight);
   const double mean = into.terms.variance.mean;
   for (std::size_t j = 0; j < into.size(); ++j) {
-    into.second()[j] += from.second()[j] + (mean_into - mean) * variance_slope(into, mean_loss, j) +
-                        (mean_from - mean) * variance_slope(from, mean_loss, j);
-    into.first()[j] += from.first()[j];
-    if (into.has_weight()) into.weight()[j] += from.weight()[j];
+    into.variance_gradient()[j] += from.variance_gradient()[j] +
+                                   (mean_into - mean) * variance_slope(into, mean_loss, j) +
+                                   (mean_from - mean) * variance_slope(from, mean_loss, j);
+    into.risk_gradient()[j] += from.risk_gradient()[j];
+    if (into.has_weight()) into.weight_gradient()[j] += from.weight_gradient()[j];
   }
 }
 
-class ObjectiveKernel final : public PassKernel {
+class ObjectiveReduction final : public Reduction {
  public:
   struct Sums final : Partial {
     std::vector<ProblemSums> problems;
   };
 
-  ObjectiveKernel(const std::vector<ObjectiveProblem>& problems, const Schema& schema) : problems_(problems) {
+  ObjectiveReduction(const std::vector<ObjectiveProblem>& problems, const Schema& schema) : problems_(problems) {
     for (const ObjectiveProblem& problem : problems) matrices_.emplace_back(problem.policy, schema);
   }
 
@@ -103,7 +104,7 @@ class ObjectiveKernel final : public PassKernel {
   }
 
   void compute(const Block& block, Partial& out) const override {
-    ScratchPool::Loan scratch(scratch_);
+    ScratchPool::Lease scratch(scratch_);
     for (std::size_t p = 0; p < problems_.size(); ++p) {
       ProblemSums& sums = static_cast<Sums&>(out).problems[p];
       std::array<std::uint8_t, kBlockRows> flags;
@@ -113,13 +114,13 @@ class ObjectiveKernel final : public PassKernel {
         keep = flags.data();
       }
       if (problems_[p].rules.estimator == LearningEstimator::additive) {
-        add_labels(block, keep, p, *scratch, sums);
-      } else if (in_one_sweep(block, problems_[p])) {
+        add_additive_terms(block, keep, p, *scratch, sums);
+      } else if (has_fused_terms(block, problems_[p])) {
         const Policy& policy = problems_[p].policy;
-        sums.terms = gaussian_terms(block, keep, {policy.theta.data(), policy.scale},
-                                    learning_rules(problems_[p].rules), sums.first(), sums.second());
+        sums.terms = gaussian_terms(block, keep, {policy.theta.data(), policy.scale}, term_options(problems_[p].rules),
+                                    sums.risk_gradient(), sums.variance_gradient());
       } else {
-        add_actions(block, keep, p, *scratch, sums);
+        add_weighted_terms(block, keep, p, *scratch, sums);
       }
     }
   }
@@ -149,8 +150,8 @@ class ObjectiveKernel final : public PassKernel {
     }
   }
 
-  void add_actions(const Block& block, const std::uint8_t* keep, std::size_t p, PolicyScratch& scratch,
-                   ProblemSums& sums) const {
+  void add_weighted_terms(const Block& block, const std::uint8_t* keep, std::size_t p, PolicyScratch& scratch,
+                          ProblemSums& sums) const {
     const ObjectiveProblem& problem = problems_[p];
     const int outputs = problem.policy.outputs;
     const bool snips = problem.rules.estimator == LearningEstimator::snips;
@@ -161,7 +162,7 @@ class ObjectiveKernel final : public PassKernel {
     alignas(kColumnAlignment) double weights[kBlockRows], slope[kBlockRows], spread[kBlockRows];
     score_gradient(block, p, scratch, slopes, weights);
     weights_from_log_density(block, weights, weights);
-    sums.terms = learning_terms(block, keep, learning_rules(problem.rules), weights, slope, spread);
+    sums.terms = learning_terms(block, keep, term_options(problem.rules), weights, slope, spread);
     if (!snips) {
       gradient_coefficients(slope, spread, slopes, outputs, slopes, second);
     } else {
@@ -176,9 +177,9 @@ class ObjectiveKernel final : public PassKernel {
                            PolicyScratch& scratch, ProblemSums& sums) {
     const bool first_only = problem.rules.lambda == 0 && !sums.has_weight();
     const int sets = first_only ? 1 : sums.has_weight() ? 3 : 2;
-    score_products(block, problem.policy.features, coefficients, sets * problem.policy.outputs, scratch,
+    theta_gradient(block, problem.policy.features, coefficients, sets * problem.policy.outputs, scratch,
                    sums.gradients());
-    if (first_only) std::fill_n(sums.second(), sums.size(), 0.0);
+    if (first_only) std::fill_n(sums.variance_gradient(), sums.size(), 0.0);
   }
 
   /// second = (z − z̄) w y ∂log π, third = w ∂log π, and slopes becomes w (y − ȳ) ∂log π.
@@ -196,8 +197,8 @@ class ObjectiveKernel final : public PassKernel {
     }
   }
 
-  void add_labels(const Block& block, const std::uint8_t* keep, std::size_t p, PolicyScratch& scratch,
-                  ProblemSums& sums) const {
+  void add_additive_terms(const Block& block, const std::uint8_t* keep, std::size_t p, PolicyScratch& scratch,
+                          ProblemSums& sums) const {
     const ObjectiveProblem& problem = problems_[p];
     const int labels = problem.policy.outputs;
     double* slopes = scratch.columns(PolicyScratch::kCallerSlot, 3 * static_cast<std::int64_t>(labels));
@@ -218,8 +219,9 @@ ObjectiveValue finish(const ObjectiveProblem& problem, const ProblemSums& sums) 
   const GradientFactors factors = gradient_factors(problem.rules, sums.terms);
   std::vector<double> gradient(sums.size());
   for (std::size_t j = 0; j < gradient.size(); ++j) {
-    const double risk = sums.has_weight() ? sums.first()[j] - factors.shift * sums.weight()[j] : sums.first()[j];
-    gradient[j] = factors.risk * risk + factors.spread * sums.second()[j];
+    const double risk = sums.has_weight() ? sums.risk_gradient()[j] - factors.shift * sums.weight_gradient()[j]
+                                          : sums.risk_gradient()[j];
+    gradient[j] = factors.risk * risk + factors.variance * sums.variance_gradient()[j];
   }
   return objective_value(problem, sums.terms, std::move(gradient));
 }
@@ -233,7 +235,7 @@ const char* to_string(LearningEstimator estimator) noexcept {
   return "";
 }
 
-LearningEstimator learning_estimator(const std::string& name) {
+LearningEstimator parse_learning_estimator(const std::string& name) {
   std::string names;
   for (const EstimatorName& entry : kEstimatorNames) {
     if (name == entry.name) return entry.estimator;
@@ -246,13 +248,14 @@ namespace {
 
 std::vector<ObjectiveValue> evaluate_in_one_pass(Source& source, const std::vector<ObjectiveProblem>& problems,
                                                  const PassOptions& options, bool skip_bad_rows) {
-  const ObjectiveKernel kernel(problems, source.schema());
-  const PassResult result = run_pass(source, kernel, options);
-  if (!skip_bad_rows) require_clean(result.audit);
+  const ObjectiveReduction reduction(problems, source.schema());
+  const PassResult result = run_pass(source, reduction, options);
+  if (!skip_bad_rows) require_no_bad_rows(result.audit);
   std::vector<ObjectiveValue> out;
   for (std::size_t p = 0; p < problems.size(); ++p) {
-    out.push_back(result.sums ? finish(problems[p], static_cast<const ObjectiveKernel::Sums&>(*result.sums).problems[p])
-                              : ObjectiveValue{});
+    out.push_back(result.sums
+                      ? finish(problems[p], static_cast<const ObjectiveReduction::Sums&>(*result.sums).problems[p])
+                      : ObjectiveValue{});
   }
   return out;
 }

@@ -41,16 +41,16 @@ double add_ridge(const Policy& policy, double l2, std::vector<double>& gradient)
 
 }  // namespace
 
-LearningRules learning_rules(const ObjectiveRules& rules) {
-  LearningRules out;
-  out.largest = rules.largest_weight;
+TermOptions term_options(const ObjectiveRules& rules) {
+  TermOptions out;
+  out.max_weight = rules.largest_weight;
   if (rules.estimator == LearningEstimator::clipped) {
-    out.cut = WeightCut::clip;
+    out.transform = WeightTransform::clip;
     out.parameter = rules.clip;
   } else if (rules.estimator == LearningEstimator::ips_ix) {
-    out.cut = WeightCut::ix;
+    out.transform = WeightTransform::ix;
     out.parameter = rules.alpha;
-    out.control = 1;
+    out.control_variate = 1;
   }
   return out;
 }
@@ -67,7 +67,7 @@ GradientFactors gradient_factors(const ObjectiveRules& rules, const LearningTerm
   // ∂√(c V) = c ∂V / (2 √(c V)) with ∂V = 2 Σ (z − z̄) ∂z / (n − 1); flat where the variance is zero.
   const double root = root_of(rules, terms);
   const double unit = rules.penalty == Penalty::se ? 1 / n : 1;
-  out.spread = root > 0 && n > 1 ? rules.lambda * unit / (root * (n - 1)) : 0;
+  out.variance = root > 0 && n > 1 ? rules.lambda * unit / (root * (n - 1)) : 0;
   return out;
 }
 

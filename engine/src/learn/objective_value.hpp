@@ -8,15 +8,15 @@
 
 namespace scrm {
 
-/// How the kernels shall cut weights for these rules.
-LearningRules learning_rules(const ObjectiveRules& rules);
+/// How the kernels transform weights under these rules.
+TermOptions term_options(const ObjectiveRules& rules);
 
 /// With f the row's slope of the risk (for snips: w (y − ȳ)), w its weight and z its variance term, the gradient is
-///   Σ (risk · f − shift · risk · w + spread · (z − z̄) ∂z) ∂ log π.
+///   Σ (risk · f − shift · risk · w + variance · (z − z̄) ∂z) ∂ log π.
 struct GradientFactors {
   double risk = 0;
   double shift = 0;  ///< snips alone
-  double spread = 0;
+  double variance = 0;
 };
 
 GradientFactors gradient_factors(const ObjectiveRules& rules, const LearningTerms& terms);

@@ -7,8 +7,8 @@
 
 #include "learn/objective_value.hpp"
 #include "policy/score_matrix.hpp"
-#include "policy/score_products.hpp"
 #include "policy/scratch_pool.hpp"
+#include "policy/theta_gradient.hpp"
 #include "scrm/kernels/replayed_labels.hpp"
 #include "scrm/kernels/weights.hpp"
 
@@ -17,8 +17,8 @@ namespace {
 
 /// What the first pass leaves of a block for the second.
 struct BlockTerms {
-  /// Columns of weights, slopes of the risk, variance terms around the block's mean; then `fall` and, with mixing,
-  /// `rise` of every label.
+  /// Columns of weights, slopes of the risk, variance terms around the block's mean; then `unset_gradient` and, with
+  /// mixing, `log_odds_gradient` of every label.
   std::unique_ptr<double[]> columns;
   double variance_mean = 0;
 
@@ -46,20 +46,20 @@ class ReplayedObjective {
 
   /// The first pass.
   LearningTerms add_terms(const Block& block) {
-    ScratchPool::Loan scratch(scratch_);
+    ScratchPool::Lease scratch(scratch_);
     std::array<std::uint8_t, kBlockRows> flags;
     if (problem_.rows != nullptr) problem_.rows->expand(block.first_row, kBlockRows, flags.data());
-    BlockTerms& kept = terms_of(block);
+    BlockTerms& kept = cached_terms(block);
     kept.allocate(3 + labels_ * (mixed() ? 2 : 1));
-    LabelParts parts = parts_of(kept);
-    parts.gain = (*scratch).columns(PolicyScratch::kCallerSlot, labels_ + 1);
-    parts.base = parts.gain + static_cast<std::int64_t>(labels_) * kBlockRows;
-    matrix_.context_scores(block, parts.gain);
-    label_parts(context_rows(block), labels_, problem_.policy.epsilon, parts);
-    replayed_log_probability(block, parts, kept.weights());
+    LabelLogOdds odds = odds_of(kept);
+    odds.log_odds = (*scratch).columns(PolicyScratch::kCallerSlot, labels_ + 1);
+    odds.log_none = odds.log_odds + static_cast<std::int64_t>(labels_) * kBlockRows;
+    matrix_.context_scores(block, odds.log_odds);
+    label_log_odds(context_rows(block), labels_, problem_.policy.epsilon, odds);
+    replayed_log_probability(block, odds, kept.weights());
     weights_from_log_density(block, kept.weights(), kept.weights());
     const LearningTerms terms =
-        learning_terms(block, problem_.rows != nullptr ? flags.data() : nullptr, learning_rules(problem_.rules),
+        learning_terms(block, problem_.rows != nullptr ? flags.data() : nullptr, term_options(problem_.rules),
                        kept.weights(), kept.slope(), kept.spread());
     kept.variance_mean = terms.variance.mean;
     return terms;
@@ -67,31 +67,33 @@ class ReplayedObjective {
 
   /// The second.
   void add_gradient(const Block& block, const GradientFactors& factors, double variance_mean, double* out) {
-    ScratchPool::Loan scratch(scratch_);
-    const BlockTerms& kept = terms_of(block);
+    ScratchPool::Lease scratch(scratch_);
+    const BlockTerms& kept = cached_terms(block);
     const bool snips = problem_.rules.estimator == LearningEstimator::snips;
     const double moved = kept.variance_mean - variance_mean;
     alignas(kColumnAlignment) double row[kBlockRows];
     for (int i = 0; i < kBlockRows; ++i) {
       const double w = kept.weights()[i], slope = kept.slope()[i];
       const double risk = snips ? w * ((block.loss[i] - problem_.rules.mean_loss) - factors.shift) : slope;
-      const double g = factors.risk * risk + factors.spread * (kept.spread()[i] + moved) * slope;
+      const double g = factors.risk * risk + factors.variance * (kept.spread()[i] + moved) * slope;
       // Rows that do not count may hold a loss that is no number.
       row[i] = w != 0 ? g : 0;
     }
     double* coefficients = (*scratch).columns(PolicyScratch::kCallerSlot, labels_ + 1);
-    replayed_coefficients(block, parts_of(kept), row, coefficients);
-    context_sums(block, coefficients, labels_, *scratch, out);
+    replayed_coefficients(block, odds_of(kept), row, coefficients);
+    shared_context_gradient(block, coefficients, labels_, *scratch, out);
   }
 
  private:
   bool mixed() const { return problem_.policy.epsilon > 0; }
-  BlockTerms& terms_of(const Block& block) { return blocks_[static_cast<std::size_t>(block.first_row / kBlockRows)]; }
-  LabelParts parts_of(const BlockTerms& kept) const {
-    LabelParts parts;
-    parts.fall = kept.column(3);
-    if (mixed()) parts.rise = kept.column(3 + labels_);
-    return parts;
+  BlockTerms& cached_terms(const Block& block) {
+    return blocks_[static_cast<std::size_t>(block.first_row / kBlockRows)];
+  }
+  LabelLogOdds odds_of(const BlockTerms& kept) const {
+    LabelLogOdds odds;
+    odds.unset_gradient = kept.column(3);
+    if (mixed()) odds.log_odds_gradient = kept.column(3 + labels_);
+    return odds;
   }
 
   const ObjectiveProblem& problem_;
@@ -121,7 +123,7 @@ ObjectiveValue evaluate_replayed(Source& source, const ObjectiveProblem& problem
         a.weight.merge(b.weight);
       },
       options);
-  if (!skip_bad_rows) require_clean(audit);
+  if (!skip_bad_rows) require_no_bad_rows(audit);
   const GradientFactors factors = gradient_factors(problem.rules, terms);
   const double mean = terms.variance.mean;
   using Gradient = std::vector<double>;

@@ -11,9 +11,9 @@ namespace {
 
 class MaskedLoader final : public BlockLoader {
  public:
-  MaskedLoader(std::unique_ptr<BlockLoader> loader, const Schema& schema) : below(std::move(loader)), buffer(schema) {}
+  MaskedLoader(std::unique_ptr<BlockLoader> loader, const Schema& schema) : inner(std::move(loader)), buffer(schema) {}
 
-  std::unique_ptr<BlockLoader> below;
+  std::unique_ptr<BlockLoader> inner;
   BlockBuffer buffer;
 };
 
@@ -29,7 +29,7 @@ std::unique_ptr<BlockLoader> MaskedSource::make_loader() const {
 
 Block MaskedSource::load(BlockGroup& group, std::int64_t index, BlockLoader& loader, Audit& audit) const {
   auto& own = static_cast<MaskedLoader&>(loader);
-  const Block block = source_.load(group, index, *own.below, audit);
+  const Block block = source_.load(group, index, *own.inner, audit);
   std::array<std::uint8_t, kBlockRows> keep;
   mask_.expand(block.first_row, kBlockRows, keep.data());
   if (block.replays > 1 && std::find(keep.begin(), keep.begin() + block.rows, 0) != keep.begin() + block.rows) {

@@ -13,7 +13,7 @@ class NoLoader final : public BlockLoader {};
 class NoGroup final : public BlockGroup {};
 
 /// Growing past a gap would count rows that are not there.
-void require_all(std::int64_t held, std::int64_t rows) {
+void require_no_gaps(std::int64_t held, std::int64_t rows) {
   if (held == rows) return;
   throw Error(ErrorKind::usage,
               fmt::format("only {} of {} rows passed the audit: such a source cannot grow, nor others "
@@ -30,7 +30,7 @@ MemorySource::MemorySource(Source& from, const PassOptions& options, bool skip_b
   rows_ = from.rows();
   struct Nothing {};
   const auto hold = [this](const Block& block, Nothing&) {
-    Held& held = blocks_[static_cast<std::size_t>(block.first_row / kBlockRows)];
+    StoredBlock& held = blocks_[static_cast<std::size_t>(block.first_row / kBlockRows)];
     held.buffer = std::make_unique<BlockBuffer>(schema_);
     held.buffer->copy_rows(block, 0, block.rows, 0);
     held.rows = block.rows;
@@ -38,7 +38,7 @@ MemorySource::MemorySource(Source& from, const PassOptions& options, bool skip_b
   audit_ = run_pass(
                from, Nothing{}, hold, [](Nothing&, const Nothing&) {}, options)
                .second;
-  if (!skip_bad_rows) require_clean(audit_);
+  if (!skip_bad_rows) require_no_bad_rows(audit_);
 }
 
 void MemorySource::append(std::unique_ptr<BlockBuffer> block, int rows) {
@@ -50,8 +50,8 @@ void MemorySource::append(std::unique_ptr<BlockBuffer> block, int rows) {
 void MemorySource::extend(Source& from, const PassOptions& options) {
   const std::int64_t before = rows_;
   std::int64_t held = 0;
-  for (const Held& block : blocks_) held += block.rows;
-  require_all(held, before);
+  for (const StoredBlock& block : blocks_) held += block.rows;
+  require_no_gaps(held, before);
   rows_ += from.rows();
   while (static_cast<std::int64_t>(blocks_.size()) < blocks()) {
     blocks_.push_back({std::make_unique<BlockBuffer>(schema_), 0});
@@ -74,8 +74,8 @@ void MemorySource::extend(Source& from, const PassOptions& options) {
   if (schema_.sparse) pass.threads = 1;  // entries of a row begin where those of the row before it end
   const auto [placed, audit] = run_pass(
       from, std::int64_t{0}, place, [](std::int64_t& a, std::int64_t b) { a += b; }, pass);
-  require_clean(audit, false);
-  require_all(placed, from.rows());
+  require_no_bad_rows(audit, false);
+  require_no_gaps(placed, from.rows());
 }
 
 void MemorySource::shift_losses(std::int64_t first, std::int64_t last, double amount) noexcept {
@@ -97,7 +97,7 @@ std::unique_ptr<BlockGroup> MemorySource::fetch(std::int64_t, int) {
 }
 
 Block MemorySource::load(BlockGroup&, std::int64_t index, BlockLoader&, Audit&) const {
-  const Held& held = blocks_[static_cast<std::size_t>(index)];
+  const StoredBlock& held = blocks_[static_cast<std::size_t>(index)];
   return held.buffer->view(index * kBlockRows, held.rows);
 }
 

@@ -13,31 +13,31 @@ namespace scrm {
 /// Partials that are free for use again, so that a pass allocates as many as it has in flight and no more.
 class PartialPool {
  public:
-  explicit PartialPool(const PassKernel& kernel) : kernel_(kernel) {}
+  explicit PartialPool(const Reduction& reduction) : reduction_(reduction) {}
 
-  std::unique_ptr<PassKernel::Partial> take() {
+  std::unique_ptr<Reduction::Partial> acquire() {
     {
       const std::lock_guard lock(mutex_);
       if (!free_.empty()) {
-        std::unique_ptr<PassKernel::Partial> partial = std::move(free_.back());
+        std::unique_ptr<Reduction::Partial> partial = std::move(free_.back());
         free_.pop_back();
         return partial;
       }
     }
-    return kernel_.make();
+    return reduction_.make();
   }
 
-  void give_back(std::unique_ptr<PassKernel::Partial> partial) {
+  void release(std::unique_ptr<Reduction::Partial> partial) {
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(partial));
   }
 
-  const PassKernel& kernel() const { return kernel_; }
+  const Reduction& reduction() const { return reduction_; }
 
  private:
-  const PassKernel& kernel_;
+  const Reduction& reduction_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<PassKernel::Partial>> free_;
+  std::vector<std::unique_ptr<Reduction::Partial>> free_;
 };
 
 /// A binary counter: whenever two neighbours cover equally many leaves they become one. Leaves may be blocks or whole
@@ -47,7 +47,7 @@ class MergeTree {
  public:
   explicit MergeTree(PartialPool& pool) : pool_(pool) {}
 
-  void add(std::unique_ptr<PassKernel::Partial> leaf) {
+  void add(std::unique_ptr<Reduction::Partial> leaf) {
     int level = 0;
     while (!stack_.empty() && stack_.back().level == level) {
       leaf = merge_into_top(std::move(leaf));
@@ -57,9 +57,9 @@ class MergeTree {
   }
 
   /// The root; null when nothing was added. The tree is empty afterwards.
-  std::unique_ptr<PassKernel::Partial> finish() {
+  std::unique_ptr<Reduction::Partial> finish() {
     if (stack_.empty()) return nullptr;
-    std::unique_ptr<PassKernel::Partial> root = std::move(stack_.back().partial);
+    std::unique_ptr<Reduction::Partial> root = std::move(stack_.back().partial);
     stack_.pop_back();
     while (!stack_.empty()) root = merge_into_top(std::move(root));
     return root;
@@ -68,14 +68,14 @@ class MergeTree {
  private:
   struct Node {
     int level;
-    std::unique_ptr<PassKernel::Partial> partial;
+    std::unique_ptr<Reduction::Partial> partial;
   };
 
-  std::unique_ptr<PassKernel::Partial> merge_into_top(std::unique_ptr<PassKernel::Partial> later) {
-    std::unique_ptr<PassKernel::Partial> earlier = std::move(stack_.back().partial);
+  std::unique_ptr<Reduction::Partial> merge_into_top(std::unique_ptr<Reduction::Partial> later) {
+    std::unique_ptr<Reduction::Partial> earlier = std::move(stack_.back().partial);
     stack_.pop_back();
-    pool_.kernel().merge(*earlier, *later);
-    pool_.give_back(std::move(later));
+    pool_.reduction().merge(*earlier, *later);
+    pool_.release(std::move(later));
     return earlier;
   }
 

@@ -17,8 +17,8 @@ namespace scrm {
 namespace {
 
 /// What one pass shares between its stages.
-struct Running {
-  Running(Source& rows, const PassKernel& kernel) : source(rows), pool(kernel), tree(pool) {}
+struct PassState {
+  PassState(Source& rows, const Reduction& reduction) : source(rows), pool(reduction), tree(pool) {}
 
   Source& source;
   PartialPool pool;
@@ -32,12 +32,12 @@ struct Item {
   std::int64_t first_block = 0;
   int blocks = 0;
   std::unique_ptr<BlockGroup> rows;
-  std::unique_ptr<PassKernel::Partial> sums;
+  std::unique_ptr<Reduction::Partial> sums;
   Audit audit;
 };
 
 /// Serial: the only stage that touches the source's files.
-std::shared_ptr<Item> fetch_next(Running& pass) {
+std::shared_ptr<Item> fetch_next(PassState& pass) {
   const std::int64_t left = pass.source.blocks() - pass.next_block;
   auto item = std::make_shared<Item>();
   item->first_block = pass.next_block;
@@ -48,12 +48,12 @@ std::shared_ptr<Item> fetch_next(Running& pass) {
 }
 
 /// Parallel: decodes and sums the blocks of one group.
-void add_up(Running& pass, BlockLoader& loader, Item& item) {
+void reduce_group(PassState& pass, BlockLoader& loader, Item& item) {
   MergeTree tree(pass.pool);
   for (std::int64_t index = item.first_block; index < item.first_block + item.blocks; ++index) {
     const Block block = pass.source.load(*item.rows, index, loader, item.audit);
-    std::unique_ptr<PassKernel::Partial> partial = pass.pool.take();
-    pass.pool.kernel().compute(block, *partial);
+    std::unique_ptr<Reduction::Partial> partial = pass.pool.acquire();
+    pass.pool.reduction().compute(block, *partial);
     tree.add(std::move(partial));
   }
   item.rows.reset();
@@ -61,7 +61,7 @@ void add_up(Running& pass, BlockLoader& loader, Item& item) {
 }
 
 /// Serial, in order: the upper part of the tree.
-void collect(Running& pass, Item& item, const Progress& progress) {
+void merge_group(PassState& pass, Item& item, const Progress& progress) {
   pass.tree.add(std::move(item.sums));
   pass.audit.merge(item.audit);
   if (!progress) return;
@@ -69,7 +69,7 @@ void collect(Running& pass, Item& item, const Progress& progress) {
 }
 
 /// Groups that may be in flight under the memory budget.
-int tokens_within(const Source& source, int threads, std::size_t memory) {
+int max_groups_in_flight(const Source& source, int threads, std::size_t memory) {
   const int most = 2 * threads;
   if (memory == 0) return most;
   for (int tokens = most; tokens > 0; --tokens) {
@@ -86,7 +86,7 @@ int tokens_within(const Source& source, int threads, std::size_t memory) {
                   needed, static_cast<double>(memory) / kMiB));
 }
 
-void run_pipeline(Running& pass, int threads, int tokens, const Progress& progress) {
+void run_pipeline(PassState& pass, int threads, int tokens, const Progress& progress) {
   using LoaderPtr = std::unique_ptr<BlockLoader>;
   tbb::enumerable_thread_specific<LoaderPtr> loaders([&pass] { return pass.source.make_loader(); });
   // Without this, TBB would cap an arena at the machine's cores.
@@ -102,32 +102,32 @@ void run_pipeline(Running& pass, int threads, int tokens, const Progress& progre
     }
     return fetch_next(pass);
   };
-  const auto sum_stage = [&pass, &loaders](ItemPtr item) {
-    add_up(pass, *loaders.local(), *item);
+  const auto reduce_stage = [&pass, &loaders](ItemPtr item) {
+    reduce_group(pass, *loaders.local(), *item);
     return item;
   };
-  const auto collect_stage = [&pass, &progress](const ItemPtr& item) { collect(pass, *item, progress); };
+  const auto merge_stage = [&pass, &progress](const ItemPtr& item) { merge_group(pass, *item, progress); };
   tbb::task_arena arena(threads);
   arena.execute([&] {
     tbb::parallel_pipeline(static_cast<std::size_t>(tokens),
                            tbb::make_filter<void, ItemPtr>(tbb::filter_mode::serial_in_order, fetch_stage) &
-                               tbb::make_filter<ItemPtr, ItemPtr>(tbb::filter_mode::parallel, sum_stage) &
-                               tbb::make_filter<ItemPtr, void>(tbb::filter_mode::serial_in_order, collect_stage));
+                               tbb::make_filter<ItemPtr, ItemPtr>(tbb::filter_mode::parallel, reduce_stage) &
+                               tbb::make_filter<ItemPtr, void>(tbb::filter_mode::serial_in_order, merge_stage));
   });
 }
 
 }  // namespace
 
-PassResult run_pass(Source& source, const PassKernel& kernel, const PassOptions& options) {
-  Running pass(source, kernel);
+PassResult run_pass(Source& source, const Reduction& reduction, const PassOptions& options) {
+  PassState pass(source, reduction);
   const int threads = options.threads > 0 ? options.threads : tbb::info::default_concurrency();
-  const int tokens = tokens_within(source, threads, options.memory);
+  const int tokens = max_groups_in_flight(source, threads, options.memory);
   if (threads == 1 || source.blocks() <= source.group_blocks()) {
     const std::unique_ptr<BlockLoader> loader = source.make_loader();
     while (pass.next_block < source.blocks()) {
       const std::shared_ptr<Item> item = fetch_next(pass);
-      add_up(pass, *loader, *item);
-      collect(pass, *item, options.progress);
+      reduce_group(pass, *loader, *item);
+      merge_group(pass, *item, options.progress);
     }
   } else {
     run_pipeline(pass, threads, tokens, options.progress);

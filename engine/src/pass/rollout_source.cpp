@@ -5,13 +5,13 @@
 namespace scrm {
 namespace {
 
-class ChainLoader final : public BlockLoader {
+class RolloutLoader final : public BlockLoader {
  public:
   std::vector<std::unique_ptr<BlockLoader>> loaders;
   std::vector<Block> blocks;
 };
 
-class ChainGroup final : public BlockGroup {
+class RolloutGroup final : public BlockGroup {
  public:
   std::vector<std::unique_ptr<BlockGroup>> groups;  // null where a rollout has ended
 };
@@ -41,14 +41,14 @@ std::size_t RolloutSource::loader_bytes() const {
 }
 
 std::unique_ptr<BlockLoader> RolloutSource::make_loader() const {
-  auto loader = std::make_unique<ChainLoader>();
+  auto loader = std::make_unique<RolloutLoader>();
   for (const Source* rollout : rollouts_) loader->loaders.push_back(rollout->make_loader());
   loader->blocks.resize(rollouts_.size());
   return loader;
 }
 
 std::unique_ptr<BlockGroup> RolloutSource::fetch(std::int64_t first_block, int count) {
-  auto group = std::make_unique<ChainGroup>();
+  auto group = std::make_unique<RolloutGroup>();
   for (Source* rollout : rollouts_) {
     const std::int64_t left = rollout->blocks() - first_block;
     group->groups.push_back(
@@ -58,8 +58,8 @@ std::unique_ptr<BlockGroup> RolloutSource::fetch(std::int64_t first_block, int c
 }
 
 Block RolloutSource::load(BlockGroup& group, std::int64_t index, BlockLoader& loader, Audit& audit) const {
-  auto& chain = static_cast<ChainLoader&>(loader);
-  auto& groups = static_cast<ChainGroup&>(group).groups;
+  auto& chain = static_cast<RolloutLoader&>(loader);
+  auto& groups = static_cast<RolloutGroup&>(group).groups;
   for (std::size_t t = 0; t < rollouts_.size(); ++t) {
     chain.blocks[t] =
         index < rollouts_[t]->blocks() ? rollouts_[t]->load(*groups[t], index, *chain.loaders[t], audit) : Block{};

@@ -33,9 +33,10 @@ struct Task {
 using TaskPtr = std::shared_ptr<Task>;
 
 /// Cuts the plan into tasks, in order. A shard without rows is one task without chunks: its file is made all the same.
-class Tasks {
+class TaskSequence {
  public:
-  Tasks(const std::vector<ShardPlan>& plan, std::int64_t rows_per_task) : plan_(plan), rows_per_task_(rows_per_task) {}
+  TaskSequence(const std::vector<ShardPlan>& plan, std::int64_t rows_per_task)
+      : plan_(plan), rows_per_task_(rows_per_task) {}
 
   TaskPtr next() {
     if (shard_ == plan_.size()) return nullptr;
@@ -119,7 +120,7 @@ class Encoder {
       loaders.push_back(take_loader());
       blocks.push_back(source_.load(*task.group, first_block(task) + b, *loaders.back(), audit));
     }
-    require_clean(audit);
+    require_no_bad_rows(audit);
     const std::int64_t end = task.first_row + task.rows;
     for (std::int64_t row = task.first_row; row < end; row += chunk_rows_) {
       task.chunks.push_back(encode(blocks, row, std::min(row + chunk_rows_, end)));
@@ -160,7 +161,7 @@ class Writer {
   Writer(const Source& source, const std::vector<ShardPlan>& plan, const WriteOptions& write, const Progress& progress)
       : source_(source), plan_(plan), write_(write), progress_(progress) {}
 
-  void take(const Task& task) {
+  void write_task(const Task& task) {
     const ShardPlan& shard = plan_[task.shard];
     if (!writer_) writer_ = std::make_unique<ShardWriter>(shard.path, source_.schema(), write_);
     for (const EncodedRowsPtr& chunk : task.chunks) writer_->append(*chunk);
@@ -183,8 +184,8 @@ class Writer {
 /// Bytes a task of that many rows holds: blocks at both borders whole, and every chunk once more in encoded form.
 std::size_t task_bytes(const Source& source, std::int64_t rows) {
   const auto blocks = static_cast<std::size_t>(rows / kBlockRows + 2);
-  const auto together = static_cast<std::size_t>(source.group_blocks());
-  return (blocks + together - 1) / together * source.group_bytes() + 2 * blocks * source.loader_bytes();
+  const auto blocks_per_group = static_cast<std::size_t>(source.group_blocks());
+  return (blocks + blocks_per_group - 1) / blocks_per_group * source.group_bytes() + 2 * blocks * source.loader_bytes();
 }
 
 /// How many rows a task takes and how many tasks may be in flight.
@@ -229,7 +230,7 @@ void write_shards(Source& source, const std::vector<ShardPlan>& plan, const Writ
   const int threads = options.threads > 0 ? options.threads : tbb::info::default_concurrency();
   Encoder encoder(source, write);
   const TaskSizes sizes = size_tasks(source, encoder.chunk(), options, threads);
-  Tasks tasks(plan, sizes.rows);
+  TaskSequence tasks(plan, sizes.rows);
   Writer writer(source, plan, write, options.progress);
 
   const auto fetch = [&](tbb::flow_control& control) -> TaskPtr {
@@ -251,7 +252,7 @@ void write_shards(Source& source, const std::vector<ShardPlan>& plan, const Writ
                            tbb::make_filter<void, TaskPtr>(tbb::filter_mode::serial_in_order, fetch) &
                                tbb::make_filter<TaskPtr, TaskPtr>(tbb::filter_mode::parallel, encode) &
                                tbb::make_filter<TaskPtr, void>(tbb::filter_mode::serial_in_order,
-                                                               [&](const TaskPtr& task) { writer.take(*task); }));
+                                                               [&](const TaskPtr& task) { writer.write_task(*task); }));
   });
 }
 

@@ -23,7 +23,7 @@ inline const double* context_panel(const Block& block, std::int64_t first, std::
 }
 
 /// The contexts of a replayed block, one row each: for kernels that read nothing but the context.
-inline Block contexts_of(const Block& block) noexcept {
+inline Block distinct_contexts(const Block& block) noexcept {
   Block contexts = block;
   contexts.rows = context_rows(block);
   contexts.replays = 1;

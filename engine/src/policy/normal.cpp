@@ -28,7 +28,7 @@ class NormalPolicy final : public TargetPolicy {
 
   void weights(const Block& block, PolicyScratch& scratch, double* out) const override {
     const LinearGaussian self = linear_gaussian();
-    if (self.theta == nullptr || !can_sweep(block)) return TargetPolicy::weights(block, scratch, out);
+    if (self.theta == nullptr || !has_fused_weights(block)) return TargetPolicy::weights(block, scratch, out);
     gaussian_weights(block, &self, 1, out);
   }
 

@@ -12,7 +12,7 @@ namespace scrm {
 enum ScratchSlot { kScoresSlot = PolicyScratch::kCallerSlot + 1, kPanelSlot, kProductSlot, kScratchSlots };
 
 /// Whether gaussian_weights applies to the block.
-inline bool can_sweep(const Block& block) noexcept {
+inline bool has_fused_weights(const Block& block) noexcept {
   return block.sparse.indptr == nullptr && block.features > 0;
 }
 

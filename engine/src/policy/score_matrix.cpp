@@ -56,7 +56,7 @@ void ScoreMatrix::dense_scores(const Block& block, PolicyScratch& scratch, doubl
 
 void ScoreMatrix::context_scores(const Block& block, double* out) const {
   if (block.sparse.indptr != nullptr) {
-    return sparse_scores(contexts_of(block), by_feature_.data(), policy_.outputs, out);
+    return sparse_scores(distinct_contexts(block), by_feature_.data(), policy_.outputs, out);
   }
   if (has_context_matrix(block)) {
     return scrm::context_scores(valid_contexts(block), policy_.theta.data(), policy_.outputs, out);

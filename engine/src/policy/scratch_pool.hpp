@@ -1,4 +1,4 @@
-/// ScratchPool: lends working memory to kernels, so that there is as much of it as there are threads at work.
+/// ScratchPool: a pool of working memory for reductions, so that there is as much of it as there are threads at work.
 #pragma once
 
 #include <mutex>
@@ -11,21 +11,21 @@ namespace scrm {
 
 class ScratchPool {
  public:
-  /// A scratch on loan, given back at the end of the scope.
-  class Loan {
+  /// A scratch leased from the pool until the end of the scope.
+  class Lease {
    public:
-    explicit Loan(ScratchPool& pool) : pool_(pool) {
+    explicit Lease(ScratchPool& pool) : pool_(pool) {
       const std::lock_guard lock(pool_.mutex_);
       if (pool_.free_.empty()) return;
       scratch_ = std::move(pool_.free_.back());
       pool_.free_.pop_back();
     }
-    ~Loan() {
+    ~Lease() {
       const std::lock_guard lock(pool_.mutex_);
       pool_.free_.push_back(std::move(scratch_));
     }
-    Loan(const Loan&) = delete;
-    Loan& operator=(const Loan&) = delete;
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
 
     PolicyScratch& operator*() noexcept { return scratch_; }
 

@@ -39,20 +39,20 @@ void TargetPolicy::weights(const Block& block, PolicyScratch& scratch, double* o
   weights_from_log_density(block, out, out);
 }
 
-void weights_of_all(std::span<const TargetPolicy* const> policies, const Block& block, PolicyScratch& scratch,
-                    double* out) {
+void weights_of_policies(std::span<const TargetPolicy* const> policies, const Block& block, PolicyScratch& scratch,
+                         double* out) {
   std::size_t p = 0;
   while (p < policies.size()) {
-    std::array<LinearGaussian, kPoliciesTogether> together;
+    std::array<LinearGaussian, kPolicyBatch> batch;
     std::size_t count = 0;
-    while (can_sweep(block) && count < together.size() && p + count < policies.size()) {
-      together[count] = policies[p + count]->linear_gaussian();
-      if (together[count].theta == nullptr) break;
+    while (has_fused_weights(block) && count < batch.size() && p + count < policies.size()) {
+      batch[count] = policies[p + count]->linear_gaussian();
+      if (batch[count].theta == nullptr) break;
       ++count;
     }
     double* columns = out + p * kBlockRows;
     if (count > 0) {
-      gaussian_weights(block, together.data(), static_cast<int>(count), columns);
+      gaussian_weights(block, batch.data(), static_cast<int>(count), columns);
     } else {
       policies[p]->weights(block, scratch, columns);
       count = 1;
@@ -67,9 +67,9 @@ void TargetPolicy::label_probability(const Block&, PolicyScratch&, double*) cons
 
 namespace {
 
-class TargetColumn final : public TargetPolicy {
+class TargetColumnPolicy final : public TargetPolicy {
  public:
-  explicit TargetColumn(int index) : index_(index) {}
+  explicit TargetColumnPolicy(int index) : index_(index) {}
 
   void scores(const Block&, PolicyScratch&, double*) const override {}
   void log_density(const Block& block, PolicyScratch&, double* out) const override {
@@ -164,8 +164,8 @@ std::unique_ptr<TargetPolicy> make_target_policy(const Policy& policy, const Sch
   throw Error(ErrorKind::usage, "unknown kind of policy", {.file = name});
 }
 
-std::unique_ptr<TargetPolicy> make_target_column(int index) {
-  return std::make_unique<TargetColumn>(index);
+std::unique_ptr<TargetPolicy> make_target_column_policy(int index) {
+  return std::make_unique<TargetColumnPolicy>(index);
 }
 
 }  // namespace scrm

@@ -28,7 +28,7 @@ ContextPower::ContextPower(std::int64_t features, int degree, std::int64_t point
   }
 }
 
-std::int64_t ContextPower::most_dimension(std::int64_t features, int degree, std::int64_t points) noexcept {
+std::int64_t ContextPower::max_dimension(std::int64_t features, int degree, std::int64_t points) noexcept {
   const std::int64_t all = monomials(features, degree);
   return degree < 2 ? all : std::min(all, points);
 }

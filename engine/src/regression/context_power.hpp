@@ -18,7 +18,7 @@ class ContextPower {
 
   bool exact() const noexcept { return !points_; }
   std::int64_t dimension() const noexcept { return points_ ? points_->count() : dimension_; }
-  static std::int64_t most_dimension(std::int64_t features, int degree, std::int64_t points) noexcept;
+  static std::int64_t max_dimension(std::int64_t features, int degree, std::int64_t points) noexcept;
 
   /// InducingPoints::extend; false where there are none to extend.
   bool extend(std::span<const double> contexts, std::int64_t count, double tolerance, double noise);

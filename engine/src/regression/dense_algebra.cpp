@@ -89,7 +89,7 @@ std::int64_t pivoted_cholesky(double* a, std::int64_t n, double tolerance, std::
   return rank;
 }
 
-void remove_components(double* basis, std::int64_t rows, std::int64_t columns, double* vector) {
+void project_out(double* basis, std::int64_t rows, std::int64_t columns, double* vector) {
   if (columns == 0) return;
   const int m = static_cast<int>(rows), n = static_cast<int>(columns), one = 1, ask = -1;
   int info = 0;

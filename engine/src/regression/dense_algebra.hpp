@@ -24,6 +24,6 @@ std::int64_t pivoted_cholesky(double* a, std::int64_t n, double tolerance, std::
 
 /// Takes the part of `vector` out that lies along the columns of the rows × columns matrix `basis`, rows ≥ columns,
 /// which is overwritten.
-void remove_components(double* basis, std::int64_t rows, std::int64_t columns, double* vector);
+void project_out(double* basis, std::int64_t rows, std::int64_t columns, double* vector);
 
 }  // namespace scrm

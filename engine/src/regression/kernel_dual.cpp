@@ -49,7 +49,7 @@ class DualSystem : public RidgeSystem {
     if (lambda_ > 0) {
       solve_back();
     } else {
-      solve_shortest();
+      solve_minimum_norm();
     }
   }
 
@@ -89,8 +89,8 @@ class DualSystem : public RidgeSystem {
   void fill_factor(std::span<const double> states, Panel& panel) const;
   void forward(double* columns, int count, std::int64_t leading) const;
   void solve_back();
-  void solve_shortest();
-  [[noreturn]] void refuse_repeats() const;
+  void solve_minimum_norm();
+  [[noreturn]] void throw_repeated_states() const;
 
   KernelRidgeOptions options_;
   StateKernel kernel_;
@@ -175,7 +175,7 @@ void DualSystem::solve_back() {
   }
 }
 
-void DualSystem::solve_shortest() {
+void DualSystem::solve_minimum_norm() {
   const std::int64_t n = dimension(), tiles = (n + kColumnsAtOnce - 1) / kColumnsAtOnce;
   std::vector<double> vectors(at(n * n)), values(at(n));
   parallel_indices(tiles, [&](std::int64_t tile) {
@@ -188,7 +188,7 @@ void DualSystem::solve_shortest() {
   const double cutoff = values.back() * static_cast<double>(n) * 4 * std::numeric_limits<double>::epsilon();
   const std::int64_t empty = std::upper_bound(values.begin(), values.end(), cutoff) - values.begin();
   // Without a finite feature map the matrix has full rank unless states repeat; then no function passes through all.
-  if (empty > 0 && kernel_.kind == KernelKind::gaussian) refuse_repeats();
+  if (empty > 0 && kernel_.kind == KernelKind::gaussian) throw_repeated_states();
   const int rows = static_cast<int>(n), full = static_cast<int>(n - empty);
   std::vector<double> along(at(n - empty));
   const double* used = vectors.data() + empty * n;
@@ -198,7 +198,7 @@ void DualSystem::solve_shortest() {
   cblas_dgemv(CblasColMajor, CblasNoTrans, rows, full, 1.0, used, rows, along.data(), 1, 0.0, weights_.data(), 1);
 }
 
-void DualSystem::refuse_repeats() const {
+void DualSystem::throw_repeated_states() const {
   std::vector<std::int64_t> order(y_.size());
   std::iota(order.begin(), order.end(), 0);
   const auto row = [&](std::int64_t i) {

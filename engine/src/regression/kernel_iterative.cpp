@@ -17,7 +17,7 @@ constexpr std::int64_t kGroup = 512;
 constexpr std::int64_t kGroupsAtOnce = 32;
 // Of the right-hand side, in the norm of the preconditioner: about the error of the weights in units of √(Σy²/λ).
 constexpr double kTolerance = 1e-13;
-constexpr int kMostSteps = 20'000;
+constexpr int kMaxSteps = 20'000;
 
 std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
@@ -214,7 +214,7 @@ std::vector<double> IterativeSystem::precondition(const std::vector<double>& v) 
 void IterativeSystem::solve() {
   const double enough = kTolerance * std::sqrt(dot(moment_, precondition(moment_)));
   if (!std::isfinite(enough)) {
-    throw Error(ErrorKind::data, "answers are so large that their products overflow: scale them");
+    throw Error(ErrorKind::data, "responses are so large that their products overflow: scale them");
   }
   double last = INFINITY;
   int steps = 0;
@@ -228,11 +228,11 @@ void IterativeSystem::solve() {
     if (!(std::sqrt(square) > enough) || !(std::sqrt(square) < 0.5 * last)) return;
     last = std::sqrt(square);
     while (std::sqrt(square) > 0.5 * enough) {
-      if (++steps > kMostSteps) {
+      if (++steps > kMaxSteps) {
         throw Error(ErrorKind::data,
                     fmt::format("conjugate gradients have not settled after {} steps: raise lambda = {}, scale the "
                                 "states, or use the primal solver",
-                                kMostSteps, lambda_));
+                                kMaxSteps, lambda_));
       }
       product = times_gram(direction);
       add_to(product, lambda_, direction);

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "regression/inducing_points.hpp"
-#include "regression/kernel_moments.hpp"
 #include "regression/kernel_system.hpp"
+#include "regression/normal_equations.hpp"
 
 namespace scrm {
 namespace {
@@ -27,7 +27,7 @@ class NystroemSystem : public RidgeSystem {
     std::int64_t from = static_cast<std::int64_t>(y_.size()) - rows;
     if (more) {
       // New points are new features of the old rows too.
-      moments_ = FeatureMoments(points_.count());
+      moments_ = NormalEquations(points_.count());
       trace_ = residual_trace_ = 0;
       from = 0;
     }
@@ -68,7 +68,7 @@ class NystroemSystem : public RidgeSystem {
   StateKernel kernel_;
   std::vector<double> states_, y_;
   InducingPoints points_;
-  FeatureMoments moments_;
+  NormalEquations moments_;
   double trace_ = 0, residual_trace_ = 0;
 };
 
@@ -101,7 +101,7 @@ std::unique_ptr<RidgeSystem> make_nystroem(const KernelRidgeOptions& options) {
 std::size_t nystroem_bytes_needed(const KernelRidgeOptions& options, std::int64_t rows) noexcept {
   const double kept = static_cast<double>(rows) * static_cast<double>(options.kernel.width() + 3) * sizeof(double);
   return static_cast<std::size_t>(kept + InducingPoints::bytes_needed(options.kernel.width(), options.points, rows)) +
-         FeatureMoments::bytes_needed(options.points, options.lambda);
+         NormalEquations::bytes_needed(options.points, options.lambda);
 }
 
 }  // namespace scrm

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "regression/context_power.hpp"
-#include "regression/kernel_moments.hpp"
 #include "regression/kernel_system.hpp"
+#include "regression/normal_equations.hpp"
 #include "regression/polynomial_terms.hpp"
 
 namespace scrm {
@@ -96,7 +96,7 @@ class PowerSystem : public RidgeSystem {
   std::int64_t context_count_ = 0;
   std::vector<double> contexts_, y_;
   std::vector<Row> rows_;
-  FeatureMoments moments_;
+  NormalEquations moments_;
   std::vector<double> trace_, missed_;  // over rows, of each power of the context
 };
 
@@ -127,7 +127,7 @@ bool PowerSystem::extend(std::int64_t first_context, std::int64_t first_row) {
     // What a residual weighs beside λ depends on the power of the action that goes with it.
     double weight = 0;
     for (std::int64_t i = first_row; i < first_row + rows; ++i) {
-      weight += ways_[at(j)] * whole_power(rows_[at(i)].action, 2 * (p_ - j)) / static_cast<double>(rows);
+      weight += ways_[at(j)] * integer_power(rows_[at(i)].action, 2 * (p_ - j)) / static_cast<double>(rows);
     }
     const double noise = options_.lambda / std::max(weight, 1.0);
     const bool grown = powers_[at(j)].extend(std::span(contexts_).subspan(at(first_context * features_)),
@@ -140,7 +140,7 @@ bool PowerSystem::extend(std::int64_t first_context, std::int64_t first_row) {
 void PowerSystem::begin_anew() {
   offsets_ = {0};
   for (const ContextPower& power : powers_) offsets_.push_back(offsets_.back() + power.dimension());
-  moments_ = FeatureMoments(dimension());
+  moments_ = NormalEquations(dimension());
   trace_.assign(powers_.size(), 0.0);
   missed_.assign(powers_.size(), 0.0);
 }
@@ -151,7 +151,7 @@ void PowerSystem::fill(const double* contexts, int n, double* out) const {
 
 void PowerSystem::scale(double action, double factor, double* column) const {
   for (int j = 0; j <= p_; ++j) {
-    const double by = factor * std::sqrt(ways_[at(j)]) * whole_power(action, p_ - j);
+    const double by = factor * std::sqrt(ways_[at(j)]) * integer_power(action, p_ - j);
     for (std::int64_t i = offsets_[at(j)]; i < offsets_[at(j) + 1]; ++i) column[i] *= by;
   }
 }
@@ -191,7 +191,7 @@ void PowerSystem::squares(const double* states, int n, double* basis, double* ou
     if (powers_[at(j)].exact()) continue;
     for (int i = 0; i < n; ++i) {
       const double* state = states + i * (features_ + 1);
-      const double whole = ways_[at(j)] * whole_power(state[features_], 2 * (p_ - j)) * powers_[at(j)].own(state);
+      const double whole = ways_[at(j)] * integer_power(state[features_], 2 * (p_ - j)) * powers_[at(j)].own(state);
       const double known = square_norm(basis + i * dimension() + offsets_[at(j)], height(j));
       out[i] += std::max(whole - known, 0.0) / options_.lambda;
     }
@@ -238,7 +238,7 @@ std::unique_ptr<RidgeSystem> make_powers(const KernelRidgeOptions& options) {
 std::int64_t powers_dimension(const KernelRidgeOptions& options) noexcept {
   std::int64_t total = 0;
   const std::int64_t features = options.kernel.width() - 1;
-  for (int j = 0; j <= options.kernel.power(); ++j) total += ContextPower::most_dimension(features, j, options.points);
+  for (int j = 0; j <= options.kernel.power(); ++j) total += ContextPower::max_dimension(features, j, options.points);
   return total;
 }
 
@@ -250,7 +250,7 @@ std::size_t powers_bytes_needed(const KernelRidgeOptions& options, std::int64_t 
   for (int j = 0; j <= options.kernel.power(); ++j) {
     total += ContextPower::bytes_needed(features, j, options.points, rows);
   }
-  return static_cast<std::size_t>(total) + FeatureMoments::bytes_needed(powers_dimension(options), options.lambda);
+  return static_cast<std::size_t>(total) + NormalEquations::bytes_needed(powers_dimension(options), options.lambda);
 }
 
 }  // namespace scrm

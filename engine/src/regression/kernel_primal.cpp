@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "regression/kernel_moments.hpp"
 #include "regression/kernel_system.hpp"
+#include "regression/normal_equations.hpp"
 
 namespace scrm {
 namespace {
@@ -66,7 +66,7 @@ class PrimalSystem : public RidgeSystem {
   StateKernel kernel_;
   double lambda_;
   StateFeatures features_;
-  FeatureMoments moments_;
+  NormalEquations moments_;
 };
 
 }  // namespace

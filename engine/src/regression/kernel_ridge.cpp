@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "pass/parallel_indices.hpp"
-#include "regression/kernel_moments.hpp"
 #include "regression/kernel_system.hpp"
+#include "regression/normal_equations.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {
@@ -22,7 +22,7 @@ constexpr std::int64_t kDualRows = 20'000;
 constexpr double kLargestValue = 1e140;
 // Columns of a block of queries: as many as keep it in cache, but enough for matrix products.
 constexpr std::int64_t kQueryDoubles = std::int64_t{1} << 18;
-constexpr std::int64_t kMostColumns = 512, kLeastColumns = 16;
+constexpr std::int64_t kMaxColumns = 512, kMinColumns = 16;
 
 std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
@@ -169,7 +169,7 @@ struct KernelRidge::State {
   template <class Work>
   void by_blocks(std::int64_t queries, int columns, Work&& work) const {
     const std::int64_t height = std::max<std::int64_t>(system->dimension(), 1) * columns;
-    const std::int64_t block = std::clamp(kQueryDoubles / height, kLeastColumns, kMostColumns);
+    const std::int64_t block = std::clamp(kQueryDoubles / height, kMinColumns, kMaxColumns);
     parallel_indices((queries + block - 1) / block,
                      [&](std::int64_t b) { work(b * block, static_cast<int>(std::min(block, queries - b * block))); });
   }
@@ -226,7 +226,7 @@ void KernelRidge::add(std::span<const double> states, std::span<const double> y)
   }
   const auto wrong = [](double v) { return !std::isfinite(v); };
   if (const auto bad = std::find_if(y.begin(), y.end(), wrong); bad != y.end()) {
-    throw Error(ErrorKind::data, fmt::format("the answer is {}: leave the row out", *bad), {.row = bad - y.begin()});
+    throw Error(ErrorKind::data, fmt::format("the response is {}: leave the row out", *bad), {.row = bad - y.begin()});
   }
   if (const auto bad = std::find_if(states.begin(), states.end(), wrong); bad != states.end()) {
     const std::int64_t position = bad - states.begin();
@@ -242,7 +242,7 @@ void KernelRidge::add(std::span<const double> states, std::span<const double> y)
   state.system->add(states, y);
   const std::vector<double>& weights = state.system->weights();
   if (std::any_of(weights.begin(), weights.end(), wrong)) {
-    throw Error(ErrorKind::data, "answers are so large that their products overflow: scale them");
+    throw Error(ErrorKind::data, "responses are so large that their products overflow: scale them");
   }
   state.rows = rows;
   state.prepare();
@@ -347,7 +347,7 @@ std::size_t KernelRidge::bytes() const noexcept {
 std::size_t KernelRidge::bytes_needed(const KernelRidgeOptions& options, std::int64_t rows) {
   switch (choose(options)) {
     case RidgeSolver::primal:
-      return FeatureMoments::bytes_needed(feature_dimension(options.kernel).value_or(0), options.lambda);
+      return NormalEquations::bytes_needed(feature_dimension(options.kernel).value_or(0), options.lambda);
     case RidgeSolver::dual:
       return dual_bytes_needed(options, rows);
     case RidgeSolver::iterative:
@@ -359,7 +359,7 @@ std::size_t KernelRidge::bytes_needed(const KernelRidgeOptions& options, std::in
   return options.kernel.power() > 0 ? powers_bytes_needed(options, rows) : nystroem_bytes_needed(options, rows);
 }
 
-std::int64_t KernelRidge::most_dimension(const KernelRidgeOptions& options, std::int64_t rows) {
+std::int64_t KernelRidge::max_dimension(const KernelRidgeOptions& options, std::int64_t rows) {
   switch (choose(options)) {
     case RidgeSolver::primal:
     case RidgeSolver::iterative:
@@ -384,7 +384,7 @@ RidgeSolver KernelRidge::choose(const KernelRidgeOptions& options) {
                 "the iterative solver is for the bits kernel with a lambda above zero: use the primal solver");
   }
   if (options.solver != RidgeSolver::automatic) return options.solver;
-  if (iterable && std::min(*dimension, options.expected_rows) > kMostWidthDimension) return RidgeSolver::iterative;
+  if (iterable && std::min(*dimension, options.expected_rows) > kMaxWidthDimension) return RidgeSolver::iterative;
   if (dimension && *dimension <= std::max(options.expected_rows, kSmallDimension) &&
       fits(options, RidgeSolver::primal)) {
     return RidgeSolver::primal;

@@ -122,7 +122,7 @@ void kernel_diagonal(const StateKernel& kernel, const double* states, int n, dou
         break;
       case KernelKind::linear:
       case KernelKind::polynomial:
-        out[i] = whole_power(square_norm(s, width) + 1, kernel.power());
+        out[i] = integer_power(square_norm(s, width) + 1, kernel.power());
         break;
     }
   }
@@ -139,7 +139,7 @@ void kernel_power_block(const StateKernel& kernel, const double* a, int na, cons
     for (int q = p; q >= 0; --q) {
       const double ways = binomial(p, q);
       for (int i = 0; i < na; ++i) {
-        base[q * leading + i] = ways * whole_power(a[i * width + last], q) * whole_power(base[i], p - q);
+        base[q * leading + i] = ways * integer_power(a[i * width + last], q) * integer_power(base[i], p - q);
       }
     }
   }
@@ -151,7 +151,7 @@ void kernel_power_diagonal(const StateKernel& kernel, const double* contexts, in
   std::fill_n(out, static_cast<std::int64_t>(n) * (2 * p + 1), 0.0);
   for (int j = 0; j < n; ++j) {
     const double base = square_norm(contexts + j * last, last) + 1;
-    for (int q = 0; q <= p; ++q) out[j * (2 * p + 1) + 2 * q] = binomial(p, q) * whole_power(base, p - q);
+    for (int q = 0; q <= p; ++q) out[j * (2 * p + 1) + 2 * q] = binomial(p, q) * integer_power(base, p - q);
   }
 }
 

@@ -15,14 +15,14 @@ namespace {
 // Beyond this width a Hessian costs more to factorise than it saves.
 constexpr std::int64_t kDirectWidth = 1024;
 // Conjugate gradient iterations that cost about as much as a fresh Hessian.
-constexpr int kStaleIterations = 8;
-constexpr int kFreeIterations = 250;
+constexpr int kStaleHessianIterations = 8;
+constexpr int kMatrixFreeIterations = 250;
 constexpr int kLineSteps = 40;
 constexpr double kArmijo = 1e-4;
 // Differences of an objective below this share of it are rounding.
 constexpr double kRounding = 1e-14;
 
-double largest(const std::vector<double>& values) {
+double max_norm(const std::vector<double>& values) {
   double most = 0;
   for (const double v : values) most = std::max(most, std::abs(v));
   return most;
@@ -38,21 +38,21 @@ void add(double factor, const std::vector<double>& x, std::vector<double>& y) {
 
 }  // namespace
 
-LogisticNewton::LogisticNewton(const FeatureRows& x, const std::vector<std::uint8_t>& label,
+LogisticNewton::LogisticNewton(const DesignMatrix& x, const std::vector<std::uint8_t>& label,
                                const std::vector<std::uint8_t>& use)
     : x_(x), label_(label), use_(use) {
   const auto n = static_cast<std::size_t>(x.rows()), d = static_cast<std::size_t>(x.width());
-  for (const std::uint8_t u : use) in_use_ += u != 0;
-  direct_ = x.width() <= kDirectWidth && static_cast<double>(x.width()) <= in_use_;
+  for (const std::uint8_t u : use) used_rows_ += u != 0;
+  direct_ = x.width() <= kDirectWidth && static_cast<double>(x.width()) <= used_rows_;
   for (auto* v : {&beta_, &gradient_, &direction_, &cg_residual_, &cg_z_, &cg_p_, &cg_q_}) v->resize(d);
   for (auto* v : {&scores_, &direction_scores_, &residual_, &curvature_, &row_work_, &row_work2_}) v->resize(n);
 }
 
 void LogisticNewton::solve(double c, int max_iterations, double tolerance) {
-  ridge_ = 1 / (c * in_use_);
+  ridge_ = 1 / (c * used_rows_);
   for (int iteration = 0;; ++iteration) {
     differentiate();
-    if (iteration >= max_iterations || largest(gradient_) <= tolerance) return;
+    if (iteration >= max_iterations || max_norm(gradient_) <= tolerance) return;
     newton_direction(tolerance);
     if (!line_search()) return;
   }
@@ -79,7 +79,7 @@ double LogisticNewton::value_at(double step) {
     const double b = beta_[j] + step * direction_[j];
     square += b * b;
   }
-  return (hinge + sum) / in_use_ + 0.5 * ridge_ * square;
+  return (hinge + sum) / used_rows_ + 0.5 * ridge_ * square;
 }
 
 void LogisticNewton::differentiate() {
@@ -88,22 +88,22 @@ void LogisticNewton::differentiate() {
   exp_array(row_work_.data(), row_work_.data(), static_cast<int>(n));
   for (std::size_t i = 0; i < n; ++i) {
     const double e = row_work_[i], part = 1 / (1 + e);
-    const double weight = use_[i] != 0 ? 1 / in_use_ : 0.0;
+    const double weight = use_[i] != 0 ? 1 / used_rows_ : 0.0;
     // Whichever of p and 1 − p is small is formed without cancellation.
     const double p = scores_[i] >= 0 ? part : e * part, q = scores_[i] >= 0 ? e * part : part;
     residual_[i] = weight * (label_[i] != 0 ? -q : p);
     curvature_[i] = weight * p * q;
   }
-  x_.products(residual_.data(), gradient_.data());
+  x_.transposed_product(residual_.data(), gradient_.data());
   for (std::size_t j = 1; j < beta_.size(); ++j) gradient_[j] += ridge_ * beta_[j];
 }
 
 void LogisticNewton::newton_direction(double tolerance) {
-  const double slope = largest(gradient_);
+  const double slope = max_norm(gradient_);
   const double target = std::max(slope * std::clamp(std::sqrt(slope), 1e-4, 0.1), 0.1 * tolerance);
   if (direct_ && !data_hessian_.empty()) {
     if (factored_ridge_ != ridge_) factorise();
-    if (conjugate_gradients(kStaleIterations, target)) return;
+    if (conjugate_gradients(kStaleHessianIterations, target)) return;
   }
   if (direct_) {
     data_hessian_.resize(gradient_.size() * gradient_.size());
@@ -113,7 +113,7 @@ void LogisticNewton::newton_direction(double tolerance) {
     x_.weighted_squares(curvature_.data(), data_hessian_.data());
   }
   factorise();
-  conjugate_gradients(direct_ ? kStaleIterations : kFreeIterations, target);
+  conjugate_gradients(direct_ ? kStaleHessianIterations : kMatrixFreeIterations, target);
 }
 
 void LogisticNewton::factorise() {
@@ -149,7 +149,7 @@ void LogisticNewton::precondition(const std::vector<double>& r, std::vector<doub
 void LogisticNewton::hessian_times(const std::vector<double>& v, std::vector<double>& out) {
   x_.scores(v.data(), row_work_.data());
   for (std::size_t i = 0; i < row_work_.size(); ++i) row_work_[i] *= curvature_[i];
-  x_.products(row_work_.data(), out.data());
+  x_.transposed_product(row_work_.data(), out.data());
   for (std::size_t j = 1; j < out.size(); ++j) out[j] += ridge_ * v[j];
 }
 
@@ -170,7 +170,7 @@ bool LogisticNewton::conjugate_gradients(int limit, double target) {
     const double step = rz / curvature;
     add(step, cg_p_, direction_);
     add(-step, cg_q_, cg_residual_);
-    if (largest(cg_residual_) <= target) return true;
+    if (max_norm(cg_residual_) <= target) return true;
     precondition(cg_residual_, cg_z_);
     const double next = dot(cg_residual_, cg_z_);
     for (std::size_t j = 0; j < cg_p_.size(); ++j) cg_p_[j] = cg_z_[j] + next / rz * cg_p_[j];

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "regression/feature_rows.hpp"
+#include "regression/design_matrix.hpp"
 
 namespace scrm {
 
@@ -15,7 +15,7 @@ namespace scrm {
 class LogisticNewton {
  public:
   /// `use` has a 0 for rows that are left out of the fit (their scores are still computed). Keeps references.
-  LogisticNewton(const FeatureRows& x, const std::vector<std::uint8_t>& label, const std::vector<std::uint8_t>& use);
+  LogisticNewton(const DesignMatrix& x, const std::vector<std::uint8_t>& label, const std::vector<std::uint8_t>& use);
 
   /// Goes on from the last solution, at first from zero, until no entry of the gradient exceeds the tolerance.
   void solve(double c, int max_iterations, double tolerance);
@@ -34,10 +34,10 @@ class LogisticNewton {
   void hessian_times(const std::vector<double>& v, std::vector<double>& out);
   bool line_search();
 
-  const FeatureRows& x_;
+  const DesignMatrix& x_;
   const std::vector<std::uint8_t>& label_;
   const std::vector<std::uint8_t>& use_;
-  double in_use_ = 0;
+  double used_rows_ = 0;
   double ridge_ = 0;  // 1/(c N)
   bool direct_;       // the Hessian is formed and factorised
 

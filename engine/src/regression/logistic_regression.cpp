@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "pass/parallel_indices.hpp"
-#include "regression/feature_rows.hpp"
+#include "regression/design_matrix.hpp"
 #include "regression/logistic_newton.hpp"
 #include "scrm/io/error.hpp"
 
@@ -34,27 +34,27 @@ Bits label_column(const LabelledData& data, std::span<const std::int64_t> rows, 
   return column;
 }
 
-struct Classes {
+struct ClassCounts {
   std::int64_t of[2] = {0, 0};
-  bool one() const { return of[0] == 0 || of[1] == 0; }
-  bool common() const { return of[1] > of[0]; }
+  bool single() const { return of[0] == 0 || of[1] == 0; }
+  bool majority() const { return of[1] > of[0]; }
 };
 
-Classes count(const Bits& label, const Bits& use) {
-  Classes classes;
+ClassCounts count(const Bits& label, const Bits& use) {
+  ClassCounts classes;
   for (std::size_t i = 0; i < label.size(); ++i) classes.of[label[i]] += use[i];
   return classes;
 }
 
-LogisticModel fit_label(const FeatureRows& x, const Bits& label, double c, const LogisticOptions& options) {
+LogisticModel fit_label(const DesignMatrix& x, const Bits& label, double c, const LogisticOptions& options) {
   const Bits use(label.size(), 1);
   LogisticModel model;
   model.c = c;
-  const Classes classes = count(label, use);
-  if (classes.one()) {
+  const ClassCounts classes = count(label, use);
+  if (classes.single()) {
     model.beta.assign(static_cast<std::size_t>(x.width()), 0.0);
-    model.one_class = true;
-    model.only_class = classes.common();
+    model.single_class = true;
+    model.only_class = classes.majority();
     return model;
   }
   LogisticNewton newton(x, label, use);
@@ -64,7 +64,7 @@ LogisticModel fit_label(const FeatureRows& x, const Bits& label, double c, const
 }
 
 /// Rows of each class in turn, so that every fold has its share of both.
-std::vector<int> deal(const Bits& label, int folds) {
+std::vector<int> assign_folds(const Bits& label, int folds) {
   std::vector<int> fold;
   int next[2] = {0, 0};
   for (const std::uint8_t bit : label) {
@@ -74,28 +74,28 @@ std::vector<int> deal(const Bits& label, int folds) {
   return fold;
 }
 
-/// Held-out rows that each candidate, ascending, gets right.
-std::vector<std::int64_t> right_answers(const FeatureRows& x, const Bits& label, const std::vector<int>& fold, int held,
-                                        std::span<const double> ascending, const LogisticOptions& options) {
+/// Held-out rows that each candidate, ascending, classifies correctly.
+std::vector<std::int64_t> count_correct(const DesignMatrix& x, const Bits& label, const std::vector<int>& fold,
+                                        int held, std::span<const double> ascending, const LogisticOptions& options) {
   Bits use(label.size());
   for (std::size_t i = 0; i < use.size(); ++i) use[i] = fold[i] != held;
-  std::vector<std::int64_t> right(ascending.size(), 0);
-  const Classes classes = count(label, use);
-  if (classes.one()) {
+  std::vector<std::int64_t> correct(ascending.size(), 0);
+  const ClassCounts classes = count(label, use);
+  if (classes.single()) {
     for (std::size_t i = 0; i < use.size(); ++i) {
-      if (use[i] == 0 && (label[i] != 0) == classes.common()) ++right[0];
+      if (use[i] == 0 && (label[i] != 0) == classes.majority()) ++correct[0];
     }
-    std::fill(right.begin(), right.end(), right[0]);
-    return right;
+    std::fill(correct.begin(), correct.end(), correct[0]);
+    return correct;
   }
   LogisticNewton newton(x, label, use);
   for (std::size_t k = 0; k < ascending.size(); ++k) {
     newton.solve(ascending[k], options.max_iterations, options.tolerance);
     for (std::size_t i = 0; i < use.size(); ++i) {
-      if (use[i] == 0 && (label[i] != 0) == (newton.scores()[i] > 0)) ++right[k];
+      if (use[i] == 0 && (label[i] != 0) == (newton.scores()[i] > 0)) ++correct[k];
     }
   }
-  return right;
+  return correct;
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ std::vector<std::int64_t> right_answers(const FeatureRows& x, const Bits& label,
 std::vector<LogisticModel> fit_logistic(const LabelledData& data, std::span<const std::int64_t> rows,
                                         const LogisticOptions& options) {
   check(data, rows, std::span(&options.c, 1));
-  const FeatureRows x(data, rows);
+  const DesignMatrix x(data, rows);
   std::vector<LogisticModel> models(static_cast<std::size_t>(data.labels));
   parallel_indices(data.labels, [&](std::int64_t k) {
     models[static_cast<std::size_t>(k)] =
@@ -117,21 +117,22 @@ std::vector<LogisticModel> fit_logistic_cv(const LabelledData& data, std::span<c
                                            const LogisticOptions& options) {
   check(data, rows, candidates);
   if (folds < 2) throw Error(ErrorKind::usage, fmt::format("{} folds: cross-validation needs at least 2", folds));
-  const FeatureRows x(data, rows);
+  const DesignMatrix x(data, rows);
   // From the strongest ridge to the weakest, so that every fit starts near its end.
   std::vector<double> ascending(candidates.begin(), candidates.end());
   std::sort(ascending.begin(), ascending.end());
-  std::vector<std::vector<std::int64_t>> right(static_cast<std::size_t>(data.labels) * static_cast<std::size_t>(folds));
+  std::vector<std::vector<std::int64_t>> correct(static_cast<std::size_t>(data.labels) *
+                                                 static_cast<std::size_t>(folds));
   parallel_indices(data.labels * folds, [&](std::int64_t task) {
     const Bits label = label_column(data, rows, static_cast<int>(task / folds));
-    right[static_cast<std::size_t>(task)] =
-        right_answers(x, label, deal(label, folds), static_cast<int>(task % folds), ascending, options);
+    correct[static_cast<std::size_t>(task)] =
+        count_correct(x, label, assign_folds(label, folds), static_cast<int>(task % folds), ascending, options);
   });
   std::vector<LogisticModel> models(static_cast<std::size_t>(data.labels));
   parallel_indices(data.labels, [&](std::int64_t k) {
     std::vector<std::int64_t> total(ascending.size(), 0);
     for (int f = 0; f < folds; ++f) {
-      const std::vector<std::int64_t>& part = right[static_cast<std::size_t>(k * folds + f)];
+      const std::vector<std::int64_t>& part = correct[static_cast<std::size_t>(k * folds + f)];
       std::transform(total.begin(), total.end(), part.begin(), total.begin(), std::plus<>());
     }
     // The first of the best: among equals the strongest ridge.

@@ -6,7 +6,7 @@
 
 namespace scrm {
 
-inline double whole_power(double base, int exponent) noexcept {
+inline double integer_power(double base, int exponent) noexcept {
   double product = 1;
   for (int i = 0; i < exponent; ++i) product *= base;
   return product;

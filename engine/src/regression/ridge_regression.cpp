@@ -15,7 +15,7 @@ namespace {
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 // A fit that leaves less than this of a row to itself says nothing about the row.
-constexpr double kNothingLeft = 1e-10;
+constexpr double kMinOneMinusLeverage = 1e-10;
 
 void check(std::span<const double> x, std::int64_t features, std::span<const double> y,
            std::span<const double> penalties) {
@@ -31,7 +31,7 @@ void check(std::span<const double> x, std::int64_t features, std::span<const dou
   }
   for (std::size_t i = 0; i < y.size(); ++i) {
     if (!std::isfinite(y[i])) {
-      throw Error(ErrorKind::data, fmt::format("the answer is {}: leave the row out", y[i]),
+      throw Error(ErrorKind::data, fmt::format("the response is {}: leave the row out", y[i]),
                   {.row = static_cast<std::int64_t>(i)});
     }
   }
@@ -75,7 +75,7 @@ double leave_one_out(const Decomposition& svd, const Eigen::VectorXd& centred_y,
   double sum = 0;
   for (Eigen::Index i = 0; i < centred_y.size(); ++i) {
     const double left = 1 - 1 / n - (svd.u.row(i).array().square() * shrink.transpose()).sum();
-    if (left < kNothingLeft) return std::numeric_limits<double>::infinity();
+    if (left < kMinOneMinusLeverage) return std::numeric_limits<double>::infinity();
     const double residual = (centred_y[i] - fitted[i]) / left;
     sum += residual * residual;
   }

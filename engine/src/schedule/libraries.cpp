@@ -11,28 +11,28 @@
 namespace scrm {
 namespace {
 
-enum class Strength { sse, avx, avx2, avx512 };
+enum class SimdLevel { sse, avx, avx2, avx512 };
 
-struct CoreStrength {
+struct CoreSimd {
   std::string_view name;
-  Strength strength;
+  SimdLevel level;
 };
 
 // The cores of OpenBLAS's run-time dispatch, by what their kernels use.
 constexpr std::array kCores = {
-    CoreStrength{"katmai", Strength::sse},        CoreStrength{"coppermine", Strength::sse},
-    CoreStrength{"northwood", Strength::sse},     CoreStrength{"prescott", Strength::sse},
-    CoreStrength{"banias", Strength::sse},        CoreStrength{"core2", Strength::sse},
-    CoreStrength{"penryn", Strength::sse},        CoreStrength{"dunnington", Strength::sse},
-    CoreStrength{"nehalem", Strength::sse},       CoreStrength{"atom", Strength::sse},
-    CoreStrength{"nano", Strength::sse},          CoreStrength{"athlon", Strength::sse},
-    CoreStrength{"opteron", Strength::sse},       CoreStrength{"opteron_sse3", Strength::sse},
-    CoreStrength{"barcelona", Strength::sse},     CoreStrength{"bobcat", Strength::sse},
-    CoreStrength{"sandybridge", Strength::avx},   CoreStrength{"bulldozer", Strength::avx},
-    CoreStrength{"piledriver", Strength::avx},    CoreStrength{"steamroller", Strength::avx},
-    CoreStrength{"excavator", Strength::avx2},    CoreStrength{"haswell", Strength::avx2},
-    CoreStrength{"zen", Strength::avx2},          CoreStrength{"skylakex", Strength::avx512},
-    CoreStrength{"cooperlake", Strength::avx512}, CoreStrength{"sapphirerapids", Strength::avx512},
+    CoreSimd{"katmai", SimdLevel::sse},        CoreSimd{"coppermine", SimdLevel::sse},
+    CoreSimd{"northwood", SimdLevel::sse},     CoreSimd{"prescott", SimdLevel::sse},
+    CoreSimd{"banias", SimdLevel::sse},        CoreSimd{"core2", SimdLevel::sse},
+    CoreSimd{"penryn", SimdLevel::sse},        CoreSimd{"dunnington", SimdLevel::sse},
+    CoreSimd{"nehalem", SimdLevel::sse},       CoreSimd{"atom", SimdLevel::sse},
+    CoreSimd{"nano", SimdLevel::sse},          CoreSimd{"athlon", SimdLevel::sse},
+    CoreSimd{"opteron", SimdLevel::sse},       CoreSimd{"opteron_sse3", SimdLevel::sse},
+    CoreSimd{"barcelona", SimdLevel::sse},     CoreSimd{"bobcat", SimdLevel::sse},
+    CoreSimd{"sandybridge", SimdLevel::avx},   CoreSimd{"bulldozer", SimdLevel::avx},
+    CoreSimd{"piledriver", SimdLevel::avx},    CoreSimd{"steamroller", SimdLevel::avx},
+    CoreSimd{"excavator", SimdLevel::avx2},    CoreSimd{"haswell", SimdLevel::avx2},
+    CoreSimd{"zen", SimdLevel::avx2},          CoreSimd{"skylakex", SimdLevel::avx512},
+    CoreSimd{"cooperlake", SimdLevel::avx512}, CoreSimd{"sapphirerapids", SimdLevel::avx512},
 };
 
 }  // namespace
@@ -73,10 +73,10 @@ CpuFeatures cpu_features() noexcept {
 std::optional<std::string> better_openblas_core(std::string_view core, const CpuFeatures& cpu) {
   std::string name(core);
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  const auto known = std::find_if(kCores.begin(), kCores.end(), [&](const CoreStrength& c) { return c.name == name; });
+  const auto known = std::find_if(kCores.begin(), kCores.end(), [&](const CoreSimd& c) { return c.name == name; });
   if (known == kCores.end()) return std::nullopt;
-  if (cpu.avx512 && known->strength < Strength::avx512) return "SkylakeX";
-  if (cpu.avx2_fma && known->strength < Strength::avx2) return cpu.amd ? "Zen" : "Haswell";
+  if (cpu.avx512 && known->level < SimdLevel::avx512) return "SkylakeX";
+  if (cpu.avx2_fma && known->level < SimdLevel::avx2) return cpu.amd ? "Zen" : "Haswell";
   return std::nullopt;
 }
 

@@ -44,7 +44,7 @@ thread_local bool inside_job = false;
 
 // Raised before a job is handed to TBB and read before it begins. TBB orders the two itself, but the thread sanitizer,
 // which cannot look into it, sees only this, and can then watch the jobs.
-std::atomic<std::uint64_t> handed_out = 0;
+std::atomic<std::uint64_t> jobs_enqueued = 0;
 
 /// Room for one running job: an arena of one thread, which TBB serves before all others. TBB counts its demand for that
 /// thread until the job has ended, so that loops inside jobs get exactly the threads that have none. Were jobs tasks of
@@ -73,20 +73,20 @@ class Scheduler {
  private:
   enum class State : std::uint8_t { waiting, started, refused };
 
-  void refuse_what_never_fits();
-  bool fits(const Job& job) const { return options_.memory == 0 || job.memory <= options_.memory - held_; }
+  void refuse_oversized_jobs();
+  bool fits(const Job& job) const { return options_.memory == 0 || job.memory <= options_.memory - held_bytes_; }
   bool may_start() const { return !options_.stop.requested() && !callback_threw_; }
   bool running() const { return free_.size() < slots_.size(); }
   /// Hands out every job that may start now. Needs the mutex.
   void start_jobs();
   /// One job from beginning to end, on the slot's thread.
   void run_job(std::size_t index, Slot& slot) noexcept;
-  void perform(Job& job) noexcept;
+  void execute_job(Job& job) noexcept;
   /// Calls one of the caller's functions.
   template <class Callback, class... Arguments>
-  void tell(const Callback& callback, const Arguments&... arguments) noexcept;
-  /// Keeps what nobody asked to be told.
-  void keep(const std::exception_ptr& failure) noexcept;
+  void notify(const Callback& callback, const Arguments&... arguments) noexcept;
+  /// Keeps the first failure that no callback takes, for run() to throw.
+  void record_failure(const std::exception_ptr& failure) noexcept;
 
   std::vector<Job> jobs_;
   std::vector<State> states_;
@@ -98,31 +98,31 @@ class Scheduler {
   std::deque<Slot> slots_;
   std::vector<Slot*> free_;
   std::list<std::size_t> waiting_;
-  std::size_t held_ = 0;  // bytes, by the jobs handed out
+  std::size_t held_bytes_ = 0;  // bytes, by the jobs handed out
 
-  std::mutex telling_;
+  std::mutex callback_mutex_;
   std::exception_ptr first_failure_;
-  std::exception_ptr from_callback_;
+  std::exception_ptr callback_failure_;
   std::atomic<bool> callback_threw_ = false;
 };
 
 template <class Callback, class... Arguments>
-void Scheduler::tell(const Callback& callback, const Arguments&... arguments) noexcept {
-  const std::lock_guard lock(telling_);
+void Scheduler::notify(const Callback& callback, const Arguments&... arguments) noexcept {
+  const std::lock_guard lock(callback_mutex_);
   try {
     callback(arguments...);
   } catch (...) {
-    if (!from_callback_) from_callback_ = std::current_exception();
+    if (!callback_failure_) callback_failure_ = std::current_exception();
     callback_threw_ = true;
   }
 }
 
-void Scheduler::keep(const std::exception_ptr& failure) noexcept {
-  const std::lock_guard lock(telling_);
+void Scheduler::record_failure(const std::exception_ptr& failure) noexcept {
+  const std::lock_guard lock(callback_mutex_);
   if (!first_failure_) first_failure_ = failure;
 }
 
-void Scheduler::refuse_what_never_fits() {
+void Scheduler::refuse_oversized_jobs() {
   if (options_.memory == 0) return;
   constexpr double kMiB = 1024.0 * 1024.0;
   for (auto place = waiting_.begin(); place != waiting_.end();) {
@@ -138,9 +138,9 @@ void Scheduler::refuse_what_never_fits() {
                       fmt::format("{} needs {:.1f} MiB and the budget is {:.1f} MiB; give a larger --memory", job.name,
                                   static_cast<double>(job.memory) / kMiB, static_cast<double>(options_.memory) / kMiB));
     if (options_.on_refused) {
-      tell(options_.on_refused, job, error);
+      notify(options_.on_refused, job, error);
     } else {
-      keep(std::make_exception_ptr(error));
+      record_failure(std::make_exception_ptr(error));
     }
   }
 }
@@ -154,18 +154,18 @@ void Scheduler::start_jobs() {
     }
     // The slot that was last in use: its thread is still there.
     Slot& slot = *free_.back();
-    handed_out.fetch_add(1, std::memory_order_release);
+    jobs_enqueued.fetch_add(1, std::memory_order_release);
     slot.arena.enqueue([this, index, &slot] {
-      (void)handed_out.load(std::memory_order_acquire);
+      (void)jobs_enqueued.load(std::memory_order_acquire);
       run_job(index, slot);
     });
     free_.pop_back();
     place = waiting_.erase(place);
-    held_ += jobs_[index].memory;
+    held_bytes_ += jobs_[index].memory;
   }
 }
 
-void Scheduler::perform(Job& job) noexcept {
+void Scheduler::execute_job(Job& job) noexcept {
   std::exception_ptr failure;
   bool stopped = false;
   inside_job = true;
@@ -181,11 +181,11 @@ void Scheduler::perform(Job& job) noexcept {
   inside_job = false;
   job.run = nullptr;
   if (failure && options_.on_failed) {
-    tell(options_.on_failed, job, failure);
+    notify(options_.on_failed, job, failure);
   } else if (failure) {
-    keep(failure);
+    record_failure(failure);
   } else if (!stopped && options_.on_done) {
-    tell(options_.on_done, job);
+    notify(options_.on_done, job);
   }
 }
 
@@ -195,10 +195,10 @@ void Scheduler::run_job(std::size_t index, Slot& slot) noexcept {
   if (may_start()) {
     states_[index] = State::started;
     lock.unlock();
-    perform(jobs_[index]);
+    execute_job(jobs_[index]);
     lock.lock();
   }
-  held_ -= jobs_[index].memory;
+  held_bytes_ -= jobs_[index].memory;
   free_.push_back(&slot);
   start_jobs();
   // Under the lock: once it is free, the thread that waits may take all of this apart.
@@ -206,13 +206,13 @@ void Scheduler::run_job(std::size_t index, Slot& slot) noexcept {
 }
 
 std::vector<Job> Scheduler::run() {
-  refuse_what_never_fits();
+  refuse_oversized_jobs();
   {
     std::unique_lock lock(mutex_);
     start_jobs();
     ended_.wait(lock, [this] { return !running(); });
   }
-  if (from_callback_) std::rethrow_exception(from_callback_);
+  if (callback_failure_) std::rethrow_exception(callback_failure_);
   if (first_failure_) std::rethrow_exception(first_failure_);
   std::vector<Job> left;
   for (std::size_t i = 0; i < jobs_.size(); ++i)

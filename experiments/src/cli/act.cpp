@@ -26,15 +26,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostShards = 100000;    // names have five digits
-constexpr int kMostActions = 1 << 16;  // far beyond what fits a row, and small enough that sizes cannot overflow
+constexpr int kMaxShards = 100000;    // names have five digits
+constexpr int kMaxActions = 1 << 16;  // far beyond what fits a row, and small enough that sizes cannot overflow
 
 struct ActCommand {
   CommonOptions common;
   std::string policy;
   std::vector<std::string> contexts;
   std::vector<std::string> columns;  ///< of a CSV file
-  Deployment deployment;
+  RolloutKey rollout_key;
   std::string out;
   std::string csv;
   int shards = 1;
@@ -45,46 +45,46 @@ struct ActCommand {
   bool overwrite = false;
 };
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void fail_usage(const std::string& what) {
   throw Error(ErrorKind::usage, what);
 }
 
-/// Contexts that are about to be replaced by rows without losses would be a pity.
-void require_other_place(const std::string& out, const std::vector<std::string>& contexts) {
+/// Fails where the output would replace the contexts by rows without losses.
+void require_distinct_output(const std::string& out, const std::vector<std::string>& contexts) {
   std::error_code error;
   for (const std::string& path : contexts) {
     if (fs::equivalent(out, path, error) || fs::equivalent(out, fs::absolute(path).parent_path(), error)) {
-      refuse(fmt::format("the contexts are in {} itself; write elsewhere", out));
+      fail_usage(fmt::format("the contexts are in {} itself; write elsewhere", out));
     }
   }
 }
 
-void require_sense(const ActCommand& command, const Policy& policy) {
+void validate_options(const ActCommand& command, const Policy& policy) {
   if (command.out.empty() == command.csv.empty()) {
-    refuse(command.out.empty() ? "--out is missing: name a folder for the shards (or a CSV file with --csv)"
-                               : "--out and --csv exclude each other");
+    fail_usage(command.out.empty() ? "--out is missing: name a folder for the shards (or a CSV file with --csv)"
+                                   : "--out and --csv exclude each other");
   }
   if (!command.csv.empty() && (command.shards != 1 || command.compress != "none" || command.chunk_rows != 0)) {
-    refuse("--shards, --compress and --chunk-rows are for shards, not for --csv");
+    fail_usage("--shards, --compress and --chunk-rows are for shards, not for --csv");
   }
   const bool uniform = policy.kind == PolicyKind::uniform;
   if (uniform && (command.action_kind.empty() || command.num_actions == 0)) {
-    refuse(
+    fail_usage(
         fmt::format("{}: a uniform policy does not say what it chooses among: give --action-kind categorical (or "
                     "multilabel) and --num-actions K",
                     command.policy));
   }
   if (!uniform && (!command.action_kind.empty() || command.num_actions != 0)) {
-    refuse(fmt::format("--action-kind and --num-actions are for uniform policies; {} is {} and says it itself",
-                       command.policy, to_string(policy.kind)));
+    fail_usage(fmt::format("--action-kind and --num-actions are for uniform policies; {} is {} and says it itself",
+                           command.policy, to_string(policy.kind)));
   }
   for (const std::string& path : command.contexts) {
     if (command.columns.empty() && fs::path(path).extension() == ".csv") {
-      refuse(fmt::format("--contexts {}: name the columns of a CSV file with --context, for instance --context 'x*'",
-                         path));
+      fail_usage(fmt::format(
+          "--contexts {}: name the columns of a CSV file with --context, for instance --context 'x*'", path));
     }
   }
-  require_other_place(command.out.empty() ? command.csv : command.out, command.contexts);
+  require_distinct_output(command.out.empty() ? command.csv : command.out, command.contexts);
 }
 
 /// Where rows go: a folder of shards or a CSV file, which appears when all is well.
@@ -107,9 +107,9 @@ class Output {
     WriteOptions write;
     write.gzip = command_.compress == "gzip";
     write.chunk_rows = command_.chunk_rows;
-    write.rollout = command_.deployment.rollout;
+    write.rollout = command_.rollout_key.rollout;
     write.attributes = {{"policy", fs::path(command_.policy).filename().string()},
-                        {"seed", std::to_string(command_.deployment.seed)}};
+                        {"seed", std::to_string(command_.rollout_key.seed)}};
     write_shards(source, plan_shards(folder_->temporary_path(), source.rows(), command_.shards), write, pass);
   }
 
@@ -153,24 +153,24 @@ class Contexts {
 void require_clean_contexts(Source& contexts, const PassOptions& options) {
   const auto nothing = [](const auto&, auto&) {};
   const auto merge = [](auto&, const auto&) {};
-  require_clean(run_pass(contexts, char{0}, nothing, merge, options).second, false);
+  require_no_bad_rows(run_pass(contexts, char{0}, nothing, merge, options).second, false);
 }
 
 std::string actions_text(const Schema& schema, const ActionTotals& totals) {
   if (schema.action_kind == ActionKind::continuous) {
     return fmt::format("continuous actions, mean {}", human_number(totals.sum / static_cast<double>(totals.rows)));
   }
-  constexpr std::size_t kMostShown = 12;
+  constexpr std::size_t kMaxShown = 12;
   std::vector<std::string> counts;
   for (const std::int64_t count : totals.counts) counts.push_back(with_commas(count));
-  const bool cut = counts.size() > kMostShown;
-  if (cut) counts.resize(kMostShown);
+  const bool cut = counts.size() > kMaxShown;
+  if (cut) counts.resize(kMaxShown);
   return fmt::format("{} {}, taken {}{} times", with_commas(schema.num_actions),
                      schema.action_kind == ActionKind::categorical ? "actions" : "labels", fmt::join(counts, " / "),
                      cut ? " / ..." : "");
 }
 
-/// The command that brings the file back once the world has added a column `loss`.
+/// The command that brings the file back once a column `loss` has been added.
 std::string import_text(const ActCommand& command, const Schema& schema) {
   std::vector<std::string> names[2];  // of actions and of their propensities
   for (int k = 0; schema.action_kind == ActionKind::multilabel && k < schema.num_actions; ++k) {
@@ -185,7 +185,7 @@ std::string import_text(const ActCommand& command, const Schema& schema) {
   text += fmt::format(" --action {} --loss loss", fmt::join(names[0], ","));
   text += schema.propensity == PropensityForm::linear ? " --propensity propensity" : " --log-propensity log_propensity";
   if (schema.label_propensity) text += fmt::format(" --label-propensity {}", fmt::join(names[1], ","));
-  if (command.deployment.rollout > 0) text += fmt::format(" --rollout {}", command.deployment.rollout);
+  if (command.rollout_key.rollout > 0) text += fmt::format(" --rollout {}", command.rollout_key.rollout);
   return text;
 }
 
@@ -212,7 +212,7 @@ void print_summary(const ActCommand& command, const Schema& schema, const Action
   const std::string where = csv ? command.csv
                                 : fmt::format("{} ({} {})", command.out, with_commas(command.shards),
                                               command.shards == 1 ? "shard" : "shards");
-  fmt::print("{} on {} rows with {}: {}\n", tinted("acted", Tone::good), with_commas(totals.rows), command.policy,
+  fmt::print("{} on {} rows with {}: {}\n", styled("acted", Style::good), with_commas(totals.rows), command.policy,
              where);
   fmt::print("      {} features, {}, {}\n", with_commas(schema.features), actions_text(schema, totals),
              human_seconds(seconds));
@@ -224,21 +224,21 @@ void print_summary(const ActCommand& command, const Schema& schema, const Action
   fmt::print("next: {}, then\n      {}\n",
              csv ? "record what happened to each row in a column named loss"
                  : "record what happened to each row in a dataset named loss of its shard",
-             tinted(csv ? import_text(command, schema)
+             styled(csv ? import_text(command, schema)
                         : fmt::format("scrm evaluate {} --policy {}", command.out, command.policy),
-                    Tone::strong));
+                    Style::strong));
 }
 
 void run_act(const ActCommand& command) {
   const auto begin = std::chrono::steady_clock::now();
   const Policy policy = read_policy(command.policy);
-  require_sense(command, policy);
+  validate_options(command, policy);
   Output output(command);
   const Contexts files(command);
   ShardSource contexts(files.open());
   const ActionKind kind = command.action_kind == "multilabel" ? ActionKind::multilabel : ActionKind::categorical;
   const Schema schema = acted_schema(policy, contexts.schema(), kind, command.num_actions);
-  ActingSource source(contexts, schema, policy, command.policy, command.deployment);
+  ActingSource source(contexts, schema, policy, command.policy, command.rollout_key);
   try {
     output.write(source);
   } catch (const Error& error) {
@@ -255,7 +255,7 @@ void add_output_options(CLI::App& app, ActCommand& command) {
   app.add_option("--out", command.out, "Folder for the shards; must be new or empty")->type_name("DIR");
   app.add_option("--csv", command.csv, "Instead of --out: one CSV file")->type_name("FILE");
   app.add_option("--shards", command.shards, "Files to split the rows over; default 1")
-      ->check(CLI::Range(1, kMostShards))
+      ->check(CLI::Range(1, kMaxShards))
       ->type_name("K");
   app.add_option("--compress", command.compress, "gzip (shuffle + deflate) or none")
       ->check(CLI::IsMember({"gzip", "none"}))
@@ -285,15 +285,15 @@ void add_act_command(CLI::App& program) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("A,B,...");
-  app.add_option("--seed", command->deployment.seed, "Seed of all randomness")->required()->type_name("S");
-  app.add_option("--rollout", command->deployment.rollout, "Number of the deployment; default 0")
+  app.add_option("--seed", command->rollout_key.seed, "Seed of all randomness")->required()->type_name("S");
+  app.add_option("--rollout", command->rollout_key.rollout, "Number of the deployment; default 0")
       ->check(CLI::Range(0, kMaxRollout))
       ->type_name("T");
   app.add_option("--action-kind", command->action_kind, "Uniform policies: categorical or multilabel")
       ->check(CLI::IsMember({"categorical", "multilabel"}))
       ->type_name("KIND");
   app.add_option("--num-actions", command->num_actions, "Uniform policies: how many actions or labels")
-      ->check(CLI::Range(1, kMostActions))
+      ->check(CLI::Range(1, kMaxActions))
       ->type_name("K");
   add_output_options(app, *command);
   add_common_options(app, command->common);

@@ -15,7 +15,7 @@ namespace scrm {
 namespace {
 
 // A line with more fields than this is of no use to anyone, and a sparse context could have billions.
-constexpr std::int64_t kMostFeatures = 100000;
+constexpr std::int64_t kMaxFeatures = 100000;
 
 constexpr std::size_t kTextBytes = std::size_t{1} << 20;  // written at once
 
@@ -100,7 +100,7 @@ std::vector<std::string> acted_csv_header(const Schema& schema) {
 }
 
 void write_acted_csv(Source& source, const std::string& path, const PassOptions& options) {
-  if (source.schema().features > kMostFeatures) {
+  if (source.schema().features > kMaxFeatures) {
     throw Error(ErrorKind::usage, fmt::format("{} features are too many for the columns of a CSV file; write shards "
                                               "with --out",
                                               source.schema().features));
@@ -122,7 +122,7 @@ void write_acted_csv(Source& source, const std::string& path, const PassOptions&
     const auto group = source.fetch(first, count);
     for (int b = 0; b < count; ++b) {
       const Block block = source.load(*group, first + b, *loader, audit);
-      require_clean(audit, false);
+      require_no_bad_rows(audit, false);
       for (int i = 0; i < block.rows; ++i) {
         add_row(text, block, i, full);
         if (text.size() < kTextBytes) continue;

@@ -1,4 +1,4 @@
-/// Acted rows as a CSV file, for worlds that answer in spreadsheets rather than in HDF5.
+/// Acted rows as a CSV file, for systems that report losses in CSV files rather than in HDF5.
 #pragma once
 
 #include <string>

@@ -77,20 +77,20 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
 }
 
 std::size_t parse_size(const std::string& text) {
-  const auto refuse = [&](const char* why) -> std::size_t {
+  const auto fail_usage = [&](const char* why) -> std::size_t {
     throw Error(ErrorKind::usage, fmt::format("size '{}' {}; write for instance 512M, 4G or 1.5GiB", text, why));
   };
   double number = 0;
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  if (parsed.ec != std::errc() || !std::isfinite(number)) return refuse("is not a number with a unit");
+  if (parsed.ec != std::errc() || !std::isfinite(number)) return fail_usage("is not a number with a unit");
   const char* unit_begin = std::find_if(parsed.ptr, end, [](unsigned char c) { return !std::isspace(c); });
   const double unit = unit_bytes(std::string(unit_begin, end));
-  if (unit == 0) return refuse("has a unit that is none of K, M, G, T");
+  if (unit == 0) return fail_usage("has a unit that is none of K, M, G, T");
   const double bytes = std::floor(number * unit);
-  if (bytes < 1) return refuse("is less than one byte");
+  if (bytes < 1) return fail_usage("is less than one byte");
   if (bytes >= static_cast<double>(std::numeric_limits<std::int64_t>::max()))
-    return refuse("is larger than any machine");
+    return fail_usage("is larger than any machine");
   return static_cast<std::size_t>(bytes);
 }
 

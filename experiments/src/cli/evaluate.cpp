@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/option_text.hpp"
+#include "cli/number_options.hpp"
 #include "report/evaluation_text.hpp"
 #include "scrm/engine/evaluate.hpp"
 #include "scrm/engine/shard_source.hpp"
@@ -35,7 +35,7 @@ std::vector<NamedPolicy> load_policies(const EvaluateCommand& command, const Sch
     policies.push_back({path, make_target_policy(read_policy(path), schema, path)});
   }
   for (std::size_t t = 0; t < command.targets.size(); ++t) {
-    policies.push_back({command.targets[t], make_target_column(static_cast<int>(t))});
+    policies.push_back({command.targets[t], make_target_column_policy(static_cast<int>(t))});
   }
   return policies;
 }

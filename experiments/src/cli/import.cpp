@@ -56,7 +56,7 @@ std::string joined(const std::vector<std::string>& patterns) {
   return patterns.empty() ? "none" : fmt::format("{}", fmt::join(patterns, ","));
 }
 
-void complete(ImportOptions& options) {
+void resolve_options(ImportOptions& options) {
   CsvImport& import = options.import;
   import.delimiter = parse_delimiter(options.delimiter);
   import.action_kind = options.action_kind == "categorical"  ? ActionKind::categorical
@@ -73,9 +73,9 @@ void complete(ImportOptions& options) {
 nlohmann::json skipped_by_reason(const CsvImportResult& result) {
   nlohmann::json reasons = nlohmann::json::object();
   for (std::size_t i = 0; i < result.bad_records.size(); ++i)
-    if (result.bad_records[i] > 0) reasons[key(static_cast<BadRecord>(i))] = result.bad_records[i];
+    if (result.bad_records[i] > 0) reasons[key(static_cast<BadRecordReason>(i))] = result.bad_records[i];
   for (std::size_t i = 0; i < result.bad_rows.size(); ++i)
-    if (result.bad_rows[i] > 0) reasons[key(static_cast<BadRow>(i))] = result.bad_rows[i];
+    if (result.bad_rows[i] > 0) reasons[key(static_cast<BadRowReason>(i))] = result.bad_rows[i];
   return reasons;
 }
 
@@ -97,10 +97,11 @@ void warn_of_skipped(const ImportOptions& options, const CsvImportResult& result
   for (std::size_t i = 0; i < result.bad_records.size(); ++i)
     if (result.bad_records[i] > 0)
       reasons.push_back(
-          fmt::format("{}: {}", to_string(static_cast<BadRecord>(i)), with_commas(result.bad_records[i])));
+          fmt::format("{}: {}", to_string(static_cast<BadRecordReason>(i)), with_commas(result.bad_records[i])));
   for (std::size_t i = 0; i < result.bad_rows.size(); ++i)
     if (result.bad_rows[i] > 0)
-      reasons.push_back(fmt::format("{}: {}", to_string(static_cast<BadRow>(i)), with_commas(result.bad_rows[i])));
+      reasons.push_back(
+          fmt::format("{}: {}", to_string(static_cast<BadRowReason>(i)), with_commas(result.bad_rows[i])));
   if (reasons.empty()) return;
   print_warning(
       fmt::format("{} bad rows were left out ({})", with_commas(result.skipped_rows()), fmt::join(reasons, "; ")),
@@ -115,11 +116,11 @@ void print_summary(const ImportOptions& options, const CsvImportResult& result, 
                                                      : std::string();
   fmt::print("{} rows, {} features, {} actions{} -> {} ({} shard{}) in {}\n", with_commas(result.rows),
              with_commas(schema.features), to_string(schema.action_kind), actions,
-             tinted(options.import.out, Tone::strong), result.shards, result.shards == 1 ? "" : "s",
+             styled(options.import.out, Style::strong), result.shards, result.shards == 1 ? "" : "s",
              human_seconds(seconds));
 }
 
-void refuse(const std::vector<const CLI::Option*>& flags, const std::string& format, const char* belongs_to) {
+void reject_flags(const std::vector<const CLI::Option*>& flags, const std::string& format, const char* belongs_to) {
   for (const CLI::Option* flag : flags) {
     if (flag->count() == 0) continue;
     throw Error(ErrorKind::usage,
@@ -135,7 +136,7 @@ void run_csv(ImportOptions& options) {
                 {.file = options.files[1]});
   options.import.file = options.files.front();
   options.import.out = options.out;
-  complete(options);
+  resolve_options(options);
   const auto start = std::chrono::steady_clock::now();
   const Progress bar = progress_bar("import", options.common.quiet, "bytes");
   const auto on_bytes = [&bar](std::int64_t done, std::int64_t total) {
@@ -153,10 +154,10 @@ void run_csv(ImportOptions& options) {
 void run(ImportOptions& options) {
   const LabelledFlags& labelled = options.labelled_flags;
   const bool csv = options.format == "csv";
-  if (csv) refuse(labelled.both, options.format, "arff or libsvm");
-  if (!csv) refuse(options.csv_flags, options.format, "csv");
-  if (options.format != "arff") refuse(labelled.arff, options.format, "arff");
-  if (options.format != "libsvm") refuse(labelled.libsvm, options.format, "libsvm");
+  if (csv) reject_flags(labelled.both, options.format, "arff or libsvm");
+  if (!csv) reject_flags(options.csv_flags, options.format, "csv");
+  if (options.format != "arff") reject_flags(labelled.arff, options.format, "arff");
+  if (options.format != "libsvm") reject_flags(labelled.libsvm, options.format, "libsvm");
   if (csv) return run_csv(options);
   options.labelled.files = options.files;
   options.labelled.out = options.out;

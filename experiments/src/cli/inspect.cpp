@@ -32,7 +32,7 @@ void inspect_labelled(const std::string& path, bool json) {
     fmt::print("{}\n", labelled_json(data, summary).dump());
     return;
   }
-  fmt::print("{}: a labelled data set of {} row{}\n\n  {}\n  {} label{}\n{}", tinted(path, Tone::strong),
+  fmt::print("{}: a labelled data set of {} row{}\n\n  {}\n  {} label{}\n{}", styled(path, Style::strong),
              with_commas(data.rows), data.rows == 1 ? "" : "s", context_text(data, summary), with_commas(data.labels),
              data.labels == 1 ? "" : "s", labels_text(data, summary));
 }
@@ -59,7 +59,7 @@ void run_inspect(const InspectCommand& command) {
 
   // What was found comes first, whole; then the bad rows decide how the command ends.
   fmt::print("{}", command.common.json ? inspection_json(inspection).dump() + "\n" : inspection_text(inspection));
-  if (!command.skip_bad_rows) require_clean(inspection.audit);
+  if (!command.skip_bad_rows) require_no_bad_rows(inspection.audit);
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ void run_labelled_import(LabelledImport import, LabelledFormat format, const Com
   }
   fmt::print("{} row{}, {}, {} label{} -> {} in {}\n", with_commas(data.rows), data.rows == 1 ? "" : "s",
              context_text(data, summary), with_commas(data.labels), data.labels == 1 ? "" : "s",
-             tinted(import.out, Tone::strong), human_seconds(seconds));
+             styled(import.out, Style::strong), human_seconds(seconds));
   if (numbered)
     fmt::print("  labels were counted from {}, features from {}\n", numbering.first_label, numbering.first_feature);
   fmt::print("{}", labels_text(data, summary));

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/option_text.hpp"
+#include "cli/number_options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
 #include "report/learning_text.hpp"
-#include "scrm/engine/balance_source.hpp"
+#include "scrm/engine/balance_heuristic_source.hpp"
 #include "scrm/engine/learn.hpp"
 #include "scrm/engine/masked_source.hpp"
 #include "scrm/engine/memory_source.hpp"
@@ -61,7 +61,7 @@ double mean_action(Source& source, bool logarithm, const LearnCommand& command) 
   };
   const auto merge = [](Moments& a, const Moments& b) { a.merge(b); };
   const auto [moments, audit] = run_pass(source, Moments{}, compute, merge, command.common.pass("starting"));
-  if (!command.options.skip_bad_rows) require_clean(audit);
+  if (!command.options.skip_bad_rows) require_no_bad_rows(audit);
   return moments.count > 0 ? moments.mean : 0;
 }
 
@@ -98,13 +98,13 @@ void parse_lambda(LearnCommand& command) {
 void parse_bound(LearnCommand& command) {
   if (command.bound.empty()) return;
   const std::size_t colon = command.bound.find(':', 1);
-  const auto refuse = [&command]() -> Error {
+  const auto usage_error = [&command]() -> Error {
     return {ErrorKind::usage, fmt::format("--bound is '{}', but must read LO:HI, such as -3:3", command.bound)};
   };
-  if (colon == std::string::npos) throw refuse();
+  if (colon == std::string::npos) throw usage_error();
   const auto low = parse_number(command.bound.substr(0, colon));
   const auto high = parse_number(command.bound.substr(colon + 1));
-  if (!low || !high) throw refuse();
+  if (!low || !high) throw usage_error();
   command.options.minimize.bound = {{*low, *high}};
 }
 
@@ -142,7 +142,7 @@ std::unique_ptr<Source> balance(Source& source, const Dataset& dataset, const Le
     for (const Shard& shard : dataset.shards()) rows += shard.rollout == rollout ? static_cast<double>(shard.rows) : 0;
     shares.push_back(rows / static_cast<double>(dataset.rows()));
   }
-  return std::make_unique<BalanceSource>(source, std::move(policies), std::move(shares));
+  return std::make_unique<BalanceHeuristicSource>(source, std::move(policies), std::move(shares));
 }
 
 std::string output_path(const LearnCommand& command, double lambda, std::size_t policies) {
@@ -177,7 +177,7 @@ void add_held_out(Source& source, const RowMask& held_out, const LearnReport& re
 
 void run_learn(LearnCommand& command) {
   LearnOptions& options = command.options;
-  options.rules.estimator = learning_estimator(command.estimator);
+  options.rules.estimator = parse_learning_estimator(command.estimator);
   options.alpha = number_or_auto(command.alpha, "--alpha");
   options.clip = number_or_auto(command.clip, "--clip");
   parse_lambda(command);

@@ -43,11 +43,11 @@ void register_commands(CLI::App& program) {
 /// What `scrm` alone says: enough to take the first step.
 void print_overview(const CLI::App& program) {
   std::string text = fmt::format("{} {}\nWhat would another policy have done, and which one should run next?\n\n{}\n",
-                                 tinted("scrm", Tone::strong), version(), tinted("Commands", Tone::strong));
+                                 styled("scrm", Style::strong), version(), styled("Commands", Style::strong));
   for (const CLI::App* command : program.get_subcommands({})) {
     text += fmt::format("  {:<12}{}\n", command->get_name(), command->get_description());
   }
-  text += fmt::format("\n{}\n", tinted("First steps", Tone::strong));
+  text += fmt::format("\n{}\n", styled("First steps", Style::strong));
   text += "  scrm simulate pricing --rows 100000 --seed 1 --out logs\n";
   text += "  scrm inspect logs\n";
   text += "  scrm COMMAND --help\n";

@@ -9,7 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/terminal.hpp"
 #include "scrm/engine/write_shards.hpp"
-#include "scrm/experiments/simulate.hpp"
+#include "scrm/experiments/simulated_source.hpp"
 #include "scrm/io/atomic_folder.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/policy_file.hpp"
@@ -18,8 +18,8 @@ namespace scrm {
 
 namespace {
 
-constexpr int kMostShards = 100000;    // names have five digits
-constexpr int kMostActions = 1 << 16;  // far beyond what fits a row, and small enough that sizes cannot overflow
+constexpr int kMaxShards = 100000;    // names have five digits
+constexpr int kMaxActions = 1 << 16;  // far beyond what fits a row, and small enough that sizes cannot overflow
 
 struct SimulateCommand {
   CommonOptions common;
@@ -44,7 +44,7 @@ std::int64_t folder_bytes(const std::string& folder) {
   return bytes;
 }
 
-void require_sense(const SimulateCommand& command, const Environment& environment) {
+void validate_options(const SimulateCommand& command, const Environment& environment) {
   if (command.actions > 0 && environment.num_actions() == 0) {
     throw Error(ErrorKind::usage, fmt::format("--actions is for environments with a choice among actions; those of {} "
                                               "are continuous",
@@ -66,27 +66,27 @@ void print_result(const SimulateCommand& command, const Schema& schema, std::int
     return;
   }
   const double rate = static_cast<double>(command.rows.rows) / seconds;
-  fmt::print("{} {} rows of {} in {} {} ({}), {}\n", tinted("wrote", Tone::good), with_commas(command.rows.rows),
+  fmt::print("{} {} rows of {} in {} {} ({}), {}\n", styled("wrote", Style::good), with_commas(command.rows.rows),
              command.environment, with_commas(command.shards), command.shards == 1 ? "shard" : "shards",
              human_bytes(static_cast<double>(bytes)), command.out);
   fmt::print("      {} features, {} actions, {} ({} rows/s)\n", with_commas(schema.features),
              to_string(schema.action_kind), human_seconds(seconds), human_number(rate));
-  fmt::print("next: {}\n", tinted(fmt::format("scrm inspect {}", command.out), Tone::strong));
+  fmt::print("next: {}\n", styled(fmt::format("scrm inspect {}", command.out), Style::strong));
 }
 
 void run_simulate(SimulateCommand& command) {
   const auto begin = std::chrono::steady_clock::now();
   const std::shared_ptr<const Environment> environment =
-      make_environment(command.environment, {command.rows.deployment.seed, command.actions});
-  require_sense(command, *environment);
+      make_environment(command.environment, {command.rows.rollout_key.seed, command.actions});
+  validate_options(command, *environment);
   const Policy policy = command.policy.empty() ? first_policy(*environment, command.rows) : read_policy(command.policy);
   SimulatedSource source(environment, policy, command.policy.empty() ? command.environment : command.policy,
                          command.rows);
 
   command.write.gzip = command.compress == "gzip";
-  command.write.rollout = command.rows.deployment.rollout;
+  command.write.rollout = command.rows.rollout_key.rollout;
   command.write.attributes = {{"environment", command.environment},
-                              {"seed", std::to_string(command.rows.deployment.seed)}};
+                              {"seed", std::to_string(command.rows.rollout_key.seed)}};
   AtomicFolder folder(command.out, command.overwrite);
   write_shards(source, plan_shards(folder.temporary_path(), command.rows.rows, command.shards), command.write,
                command.common.pass("simulating"));
@@ -120,19 +120,19 @@ void add_simulate_command(CLI::App& program) {
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 48))
       ->type_name("N");
   app.add_option("--out", command->out, "Folder for the shards; must be new or empty")->required()->type_name("DIR");
-  app.add_option("--seed", command->rows.deployment.seed, "Seed of all randomness; default 0")->type_name("S");
+  app.add_option("--seed", command->rows.rollout_key.seed, "Seed of all randomness; default 0")->type_name("S");
   app.add_option("--shards", command->shards, "Files to split the rows over; default 1")
-      ->check(CLI::Range(1, kMostShards))
+      ->check(CLI::Range(1, kMaxShards))
       ->type_name("K");
   app.add_option("--policy", command->policy, "Policy that logs; default the environment's first one")
       ->type_name("FILE");
   app.add_option("--policy-out", command->policy_out, "Also write the policy that logged, as a policy file")
       ->type_name("FILE");
-  app.add_option("--rollout", command->rows.deployment.rollout, "Number of the deployment; another one has other rows")
+  app.add_option("--rollout", command->rows.rollout_key.rollout, "Number of the deployment; another one has other rows")
       ->check(CLI::Range(0, kMaxRollout))
       ->type_name("T");
   app.add_option("--actions", command->actions, "Categories or labels (categorical, multilabel)")
-      ->check(CLI::Range(1, kMostActions))
+      ->check(CLI::Range(1, kMaxActions))
       ->type_name("K");
   app.add_option("--compress", command->compress, "gzip (shuffle + deflate) or none")
       ->check(CLI::IsMember({"gzip", "none"}))

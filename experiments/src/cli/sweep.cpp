@@ -70,7 +70,7 @@ std::string resume_command(const SweepCommand& command) {
   return fmt::format("scrm sweep {} --out {} --resume", quoted(command.file), quoted(command.options.out));
 }
 
-[[noreturn]] void say_interrupted(const SweepCommand& command, const SweepReport& report) {
+[[noreturn]] void throw_interrupted(const SweepCommand& command, const SweepReport& report) {
   // Runs that failed are tried again, so nothing of them is kept.
   const auto kept = static_cast<std::size_t>(
       std::count_if(report.runs.begin(), report.runs.end(), [](const RunRecord& run) { return run.ok; }));
@@ -101,7 +101,7 @@ void print_summary(const SweepCommand& command, const SweepReport& report, doubl
       with_commas(static_cast<std::int64_t>(report.runs.size())), report.runs.size() == 1 ? "" : "s",
       report.resumed > 0 ? fmt::format(", {} of them from before,", report.resumed) : "", human_seconds(seconds),
       human_seconds(cpu_seconds));
-  fmt::print("archive: {}\n", tinted(command.options.out, Tone::strong));
+  fmt::print("archive: {}\n", styled(command.options.out, Style::strong));
 }
 
 void run(SweepCommand& command) {
@@ -119,7 +119,7 @@ void run(SweepCommand& command) {
     const InterruptGuard guard(options.stop);
     report = run_sweep(file, options);
   }
-  if (report.unfinished > 0) say_interrupted(command, report);
+  if (report.unfinished > 0) throw_interrupted(command, report);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const double cpu_seconds = static_cast<double>(std::clock() - cpu_begin) / CLOCKS_PER_SEC;
   std::size_t failed = 0;

@@ -119,10 +119,10 @@ bool stderr_has_colour() {
   return has_colour(STDERR_FILENO);
 }
 
-std::string tinted(std::string_view text, Tone tone) {
+std::string styled(std::string_view text, Style style) {
   constexpr std::array kCodes = {"", "1", "2", "32", "33", "31"};
-  if (tone == Tone::plain || !stdout_has_colour()) return std::string(text);
-  return fmt::format("\033[{}m{}\033[0m", kCodes[static_cast<std::size_t>(tone)], text);
+  if (style == Style::plain || !stdout_has_colour()) return std::string(text);
+  return fmt::format("\033[{}m{}\033[0m", kCodes[static_cast<std::size_t>(style)], text);
 }
 
 std::string with_commas(std::int64_t number) {
@@ -195,7 +195,7 @@ std::string Table::text(int indent) const {
     std::string line(static_cast<std::size_t>(std::max(indent, 0)), ' ');
     for (std::size_t j = 0; j < cells.size(); ++j) {
       const std::string padding(widths[j] - shown_width(cells[j]), ' ');
-      const std::string cell = is_header ? tinted(cells[j], Tone::strong) : cells[j];
+      const std::string cell = is_header ? styled(cells[j], Style::strong) : cells[j];
       if (j > 0) line += "  ";
       line += align_[j] == Align::right ? padding + cell : cell + padding;
     }

@@ -14,9 +14,9 @@ namespace scrm {
 bool stdout_has_colour();
 bool stderr_has_colour();
 
-enum class Tone { plain, strong, dim, good, warning, bad };
+enum class Style { plain, strong, dim, good, warning, bad };
 /// The text wrapped in escape codes where stdout has colour, unchanged elsewhere.
-std::string tinted(std::string_view text, Tone tone);
+std::string styled(std::string_view text, Style style);
 
 /// 12345678 -> "12,345,678".
 std::string with_commas(std::int64_t number);

@@ -56,26 +56,26 @@ Schema acted_schema(const Policy& policy, const Schema& contexts, ActionKind act
 }
 
 struct ActingSource::Group final : BlockGroup {
-  std::shared_ptr<BlockGroup> below;
+  std::shared_ptr<BlockGroup> inner;
 };
 
 struct ActingSource::Loader final : BlockLoader {
   Loader(std::unique_ptr<BlockLoader> contexts, const Schema& schema)
-      : below(std::move(contexts)), buffer(added_columns(schema)) {}
+      : inner(std::move(contexts)), buffer(added_columns(schema)) {}
 
-  std::unique_ptr<BlockLoader> below;
+  std::unique_ptr<BlockLoader> inner;
   BlockBuffer buffer;
   PolicyScratch memory;
   PolicyScratch policy;
 };
 
 ActingSource::ActingSource(Source& contexts, const Schema& schema, const Policy& policy, const std::string& policy_name,
-                           const Deployment& deployment)
+                           const RolloutKey& rollout_key)
     : contexts_(contexts),
       schema_(schema),
       policy_(policy),
       policy_name_(policy_name),
-      deployment_(deployment),
+      rollout_key_(rollout_key),
       target_(make_target_policy(policy, schema, policy_name)),
       block_totals_(static_cast<std::size_t>(contexts.blocks())),
       counts_(static_cast<std::size_t>(schema.num_actions)) {}
@@ -98,11 +98,11 @@ std::unique_ptr<BlockLoader> ActingSource::make_loader() const {
 std::unique_ptr<BlockGroup> ActingSource::fetch(std::int64_t first_block, int count) {
   auto group = std::make_unique<Group>();
   if (count == 1 && first_block == last_index_) {
-    group->below = last_block_;
+    group->inner = last_block_;
     return group;
   }
-  group->below = contexts_.fetch(first_block, count);
-  last_block_ = count == 1 ? group->below : nullptr;
+  group->inner = contexts_.fetch(first_block, count);
+  last_block_ = count == 1 ? group->inner : nullptr;
   last_index_ = count == 1 ? first_block : -1;
   return group;
 }
@@ -110,8 +110,8 @@ std::unique_ptr<BlockGroup> ActingSource::fetch(std::int64_t first_block, int co
 Block ActingSource::load(BlockGroup& group, std::int64_t index, BlockLoader& loader, Audit&) const {
   auto& own = static_cast<Loader&>(loader);
   Audit bad;
-  const Block context = contexts_.load(*static_cast<Group&>(group).below, index, *own.below, bad);
-  require_clean(bad, false);
+  const Block context = contexts_.load(*static_cast<Group&>(group).inner, index, *own.inner, bad);
+  require_no_bad_rows(bad, false);
 
   Block block = own.buffer.view(context.first_row, context.rows);
   block.features = context.features;
@@ -119,7 +119,7 @@ Block ActingSource::load(BlockGroup& group, std::int64_t index, BlockLoader& loa
   block.context = context.context;
   block.sparse = context.sparse;
   double* columns = own.memory.columns(0, score_columns(schema_) + 1);
-  record_actions({policy_, *target_, deployment_}, block, {own.policy, columns + kBlockRows, columns}, own.buffer);
+  record_actions({policy_, *target_, rollout_key_}, block, {own.policy, columns + kBlockRows, columns}, own.buffer);
   require_loggable(block, policy_name_);
   count(index, block);
   return block;

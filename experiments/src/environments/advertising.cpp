@@ -40,13 +40,13 @@ class AdvertisingEnvironment final : public Environment {
     double* x = rows.context;
     double* y = rows.context + kBlockRows;
     for (int i = 0; i < rows.rows; ++i) {
-      RandomStream random = row_stream(rows.deployment, Purpose::context, rows.first_row + i);
+      RandomStream random = row_stream(rows.rollout_key, StreamPurpose::context, rows.first_row + i);
       const bool first_group = in_first_group(random);
       const double angle = std::numbers::pi * random.uniform();
       x[i] = (first_group ? std::cos(angle) : 1.0 - std::cos(angle)) + kMoonNoise * random.normal();
       y[i] = (first_group ? std::sin(angle) : 0.5 - std::sin(angle)) + kMoonNoise * random.normal();
       const double potential = first_group ? kFirstGroupPotential : kSecondGroupPotential;
-      RandomStream hidden = row_stream(rows.deployment, Purpose::loss, rows.first_row + i);
+      RandomStream hidden = row_stream(rows.rollout_key, StreamPurpose::loss, rows.first_row + i);
       rows.state[i] = std::abs(potential + kPotentialSpread * hidden.normal());
     }
   }
@@ -69,20 +69,20 @@ class AdvertisingEnvironment final : public Environment {
     Environment::test_normals(rows, draws, out);
     if (!published_) return;
     for (int i = 0; i < rows.rows; ++i) {
-      RandomStream random = row_stream(rows.deployment, Purpose::context, rows.first_row + i);
+      RandomStream random = row_stream(rows.rollout_key, StreamPurpose::context, rows.first_row + i);
       const int draw = in_first_group(random) ? 0 : 1;
       if (draw >= draws) continue;
       out[static_cast<std::int64_t>(draw) * kBlockRows + i] =
-          row_stream(rows.deployment, Purpose::loss, rows.first_row + i).normal();
+          row_stream(rows.rollout_key, StreamPurpose::loss, rows.first_row + i).normal();
     }
   }
 
-  void right_actions(const EnvironmentRows& rows, double* out) const noexcept override {
+  void optimal_actions(const EnvironmentRows& rows, double* out) const noexcept override {
     std::copy_n(rows.state, rows.rows, out);
   }
 
   Policy start_policy(std::uint64_t seed) const override {
-    RandomStream random = row_stream({seed, 0}, Purpose::parameters, 0);
+    RandomStream random = row_stream({seed, 0}, StreamPurpose::parameters, 0);
     Policy policy;
     policy.scale = kLearnedScale;
     policy.theta = {1.0, random.normal(), random.normal()};

@@ -7,12 +7,12 @@ namespace scrm {
 
 CachedEnvironment::CachedEnvironment(std::shared_ptr<const Environment> environment, std::uint64_t seed,
                                      std::int64_t rows)
-    : below_(std::move(environment)), seed_(seed) {
+    : inner_(std::move(environment)), seed_(seed) {
   for (std::int64_t begin = 0; begin < rows; begin += kBlockRows) chunks_.push_back(std::make_unique<Chunk>());
 }
 
-bool CachedEnvironment::knows(const EnvironmentRows& rows) const noexcept {
-  return rows.deployment.seed == seed_ && rows.deployment.rollout == 0 &&
+bool CachedEnvironment::is_cached(const EnvironmentRows& rows) const noexcept {
+  return rows.rollout_key.seed == seed_ && rows.rollout_key.rollout == 0 &&
          rows.first_row + rows.rows <= static_cast<std::int64_t>(chunks_.size()) * kBlockRows;
 }
 
@@ -23,14 +23,14 @@ const double* CachedEnvironment::chunk(std::int64_t index) const {
     chunk.columns.resize(static_cast<std::size_t>((columns + 1) * kBlockRows));
     double* context = chunk.columns.data();
     const EnvironmentRows rows{{seed_, 0}, index * kBlockRows, kBlockRows, context, context + features() * kBlockRows};
-    below_->draw(rows);
-    if (action_kind() == ActionKind::continuous) below_->action_normals(rows, context + columns * kBlockRows);
+    inner_->draw(rows);
+    if (action_kind() == ActionKind::continuous) inner_->action_normals(rows, context + columns * kBlockRows);
   });
   return chunk.columns.data();
 }
 
 void CachedEnvironment::draw(const EnvironmentRows& rows) const noexcept {
-  if (!knows(rows)) return below_->draw(rows);
+  if (!is_cached(rows)) return inner_->draw(rows);
   const std::int64_t last = rows.first_row + rows.rows;
   for (std::int64_t row = rows.first_row; row < last;) {
     const double* from = chunk(row / kBlockRows) + row % kBlockRows;
@@ -47,7 +47,7 @@ void CachedEnvironment::draw(const EnvironmentRows& rows) const noexcept {
 }
 
 void CachedEnvironment::action_normals(const EnvironmentRows& rows, double* out) const noexcept {
-  if (!knows(rows)) return below_->action_normals(rows, out);
+  if (!is_cached(rows)) return inner_->action_normals(rows, out);
   const std::int64_t last = rows.first_row + rows.rows, column = features() + state_columns();
   for (std::int64_t row = rows.first_row; row < last;) {
     const std::int64_t count = std::min<std::int64_t>(last - row, kBlockRows - row % kBlockRows);

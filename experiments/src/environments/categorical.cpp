@@ -26,14 +26,14 @@ class CategoricalEnvironment final : public Environment {
     Policy policy;
     policy.kind = PolicyKind::softmax;
     policy.outputs = actions_;
-    policy.theta = scores_.first();
+    policy.theta = scores_.first_theta();
     return policy;
   }
 
   void draw(const EnvironmentRows& rows) const noexcept override {
     for (int i = 0; i < rows.rows; ++i) {
       RandomScores::draw_context(rows, i);
-      rows.state[i] = right_action(rows, i);
+      rows.state[i] = correct_action(rows, i);
     }
   }
 
@@ -43,12 +43,12 @@ class CategoricalEnvironment final : public Environment {
 
  private:
   /// A draw from the softmax of the true scores: the largest score after Gumbel noise is added to each.
-  int right_action(const EnvironmentRows& rows, int i) const noexcept {
-    RandomStream random = row_stream(rows.deployment, Purpose::loss, rows.first_row + i);
+  int correct_action(const EnvironmentRows& rows, int i) const noexcept {
+    RandomStream random = row_stream(rows.rollout_key, StreamPurpose::loss, rows.first_row + i);
     int best = 0;
     double best_score = 0;
     for (int k = 0; k < actions_; ++k) {
-      const double score = scores_.truth(rows, i, k) - std::log(-std::log(random.uniform()));
+      const double score = scores_.true_score(rows, i, k) - std::log(-std::log(random.uniform()));
       if (k == 0 || score > best_score) {
         best = k;
         best_score = score;

@@ -32,13 +32,13 @@ Policy Environment::start_policy(std::uint64_t) const {
 
 void Environment::action_normals(const EnvironmentRows& rows, double* out) const noexcept {
   for (int i = 0; i < rows.rows; ++i) {
-    out[i] = row_stream(rows.deployment, Purpose::action, rows.first_row + i).normal();
+    out[i] = row_stream(rows.rollout_key, StreamPurpose::action, rows.first_row + i).normal();
   }
 }
 
 void Environment::test_normals(const EnvironmentRows& rows, int draws, double* out) const noexcept {
   for (int i = 0; i < rows.rows; ++i) {
-    RandomStream random = row_stream(rows.deployment, Purpose::action, rows.first_row + i);
+    RandomStream random = row_stream(rows.rollout_key, StreamPurpose::action, rows.first_row + i);
     for (int d = 0; d < draws; ++d) out[static_cast<std::int64_t>(d) * kBlockRows + i] = random.normal();
   }
 }

@@ -30,7 +30,7 @@ class GaussianEnvironment final : public Environment {
 
   void draw(const EnvironmentRows& rows) const noexcept override {
     if (shared_target_) return share_targets(rows);
-    for (int i = 0; i < rows.rows; ++i) rows.state[i] = target(rows.deployment, rows.first_row + i);
+    for (int i = 0; i < rows.rows; ++i) rows.state[i] = target(rows.rollout_key, rows.first_row + i);
   }
 
   void losses(const EnvironmentRows& rows, const Block& actions, double* out) const noexcept override {
@@ -40,7 +40,7 @@ class GaussianEnvironment final : public Environment {
     }
   }
 
-  void right_actions(const EnvironmentRows& rows, double* out) const noexcept override {
+  void optimal_actions(const EnvironmentRows& rows, double* out) const noexcept override {
     std::copy_n(rows.state, rows.rows, out);
   }
 
@@ -64,8 +64,8 @@ class GaussianEnvironment final : public Environment {
   }
 
  private:
-  static double target(const Deployment& deployment, std::int64_t key) noexcept {
-    return kBestAction + kSpread * row_stream(deployment, Purpose::loss, key).normal();
+  static double target(const RolloutKey& rollout_key, std::int64_t key) noexcept {
+    return kBestAction + kSpread * row_stream(rollout_key, StreamPurpose::loss, key).normal();
   }
 
   /// One y for all rows of a batch.
@@ -75,7 +75,7 @@ class GaussianEnvironment final : public Environment {
       const int batch = shared_target_->batch_of(row);
       const std::int64_t end = std::min(last, shared_target_->begin(batch + 1));
       std::fill(rows.state + (row - rows.first_row), rows.state + (end - rows.first_row),
-                target(rows.deployment, batch));
+                target(rows.rollout_key, batch));
       row = end;
     }
   }

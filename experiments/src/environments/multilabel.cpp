@@ -27,16 +27,16 @@ class MultilabelEnvironment final : public Environment {
     policy.kind = PolicyKind::multilabel;
     policy.mixing = Mixing::label;
     policy.outputs = labels_;
-    policy.theta = scores_.first();
+    policy.theta = scores_.first_theta();
     return policy;
   }
 
   void draw(const EnvironmentRows& rows) const noexcept override {
     for (int i = 0; i < rows.rows; ++i) {
       RandomScores::draw_context(rows, i);
-      RandomStream hidden = row_stream(rows.deployment, Purpose::loss, rows.first_row + i);
+      RandomStream hidden = row_stream(rows.rollout_key, StreamPurpose::loss, rows.first_row + i);
       for (int k = 0; k < labels_; ++k) {
-        const double score = scores_.truth(rows, i, k);
+        const double score = scores_.true_score(rows, i, k);
         rows.state[k * kBlockRows + i] = hidden.uniform() < 1.0 / (1.0 + std::exp(-score)) ? 1.0 : 0.0;
       }
     }

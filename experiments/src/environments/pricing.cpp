@@ -32,9 +32,9 @@ class PricingEnvironment final : public Environment {
 
   void draw(const EnvironmentRows& rows) const noexcept override {
     for (int i = 0; i < rows.rows; ++i) {
-      RandomStream random = row_stream(rows.deployment, Purpose::context, rows.first_row + i);
+      RandomStream random = row_stream(rows.rollout_key, StreamPurpose::context, rows.first_row + i);
       for (int j = 0; j < kFeatures; ++j) rows.context[j * kBlockRows + i] = 1.0 + random.uniform();
-      rows.state[i] = row_stream(rows.deployment, Purpose::loss, rows.first_row + i).normal();
+      rows.state[i] = row_stream(rows.rollout_key, StreamPurpose::loss, rows.first_row + i).normal();
     }
   }
 
@@ -48,7 +48,7 @@ class PricingEnvironment final : public Environment {
     }
   }
 
-  void right_actions(const EnvironmentRows& rows, double* out) const noexcept override {
+  void optimal_actions(const EnvironmentRows& rows, double* out) const noexcept override {
     for (int i = 0; i < rows.rows; ++i) {
       double mean = 0;
       for (int j = 0; j < kRelevant; ++j) mean += rows.context[j * kBlockRows + i] / kRelevant;
@@ -57,7 +57,7 @@ class PricingEnvironment final : public Environment {
   }
 
   Policy start_policy(std::uint64_t seed) const override {
-    RandomStream random = row_stream({seed, 0}, Purpose::parameters, 0);
+    RandomStream random = row_stream({seed, 0}, StreamPurpose::parameters, 0);
     Policy policy;
     policy.scale = kLearnedScale;
     policy.theta = {1.0};

@@ -16,24 +16,24 @@ class RandomScores {
 
   RandomScores(std::uint64_t seed, int outputs) {
     for (int k = 0; k < outputs; ++k) {
-      RandomStream random = row_stream({seed, 0}, Purpose::parameters, k);
+      RandomStream random = row_stream({seed, 0}, StreamPurpose::parameters, k);
       for (int j = 0; j <= kFeatures; ++j) {
-        first_.push_back(kFirstSpread * random.normal());
-        truth_.push_back(kTruthSpread * random.normal());
+        first_theta_.push_back(kFirstSpread * random.normal());
+        true_theta_.push_back(kTrueSpread * random.normal());
       }
     }
   }
 
   /// theta of the policy that logs first.
-  const std::vector<double>& first() const noexcept { return first_; }
+  const std::vector<double>& first_theta() const noexcept { return first_theta_; }
 
   static void draw_context(const EnvironmentRows& rows, int row) noexcept {
-    RandomStream random = row_stream(rows.deployment, Purpose::context, rows.first_row + row);
+    RandomStream random = row_stream(rows.rollout_key, StreamPurpose::context, rows.first_row + row);
     for (int j = 0; j < kFeatures; ++j) rows.context[j * kBlockRows + row] = random.normal();
   }
 
-  double truth(const EnvironmentRows& rows, int row, int output) const noexcept {
-    const double* theta = truth_.data() + output * (1 + kFeatures);
+  double true_score(const EnvironmentRows& rows, int row, int output) const noexcept {
+    const double* theta = true_theta_.data() + output * (1 + kFeatures);
     double score = theta[0];
     for (int j = 0; j < kFeatures; ++j) score += theta[1 + j] * rows.context[j * kBlockRows + row];
     return score;
@@ -42,10 +42,10 @@ class RandomScores {
  private:
   /// How far the first policy is from uniform, and how sharply the context tells what is right.
   static constexpr double kFirstSpread = 0.5;
-  static constexpr double kTruthSpread = 1.5;
+  static constexpr double kTrueSpread = 1.5;
 
-  std::vector<double> first_;
-  std::vector<double> truth_;
+  std::vector<double> first_theta_;
+  std::vector<double> true_theta_;
 };
 
 }  // namespace scrm

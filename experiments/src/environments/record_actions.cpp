@@ -11,27 +11,29 @@
 
 namespace scrm {
 
-void record_actions(const Actor& actor, const Block& block, const ActingScratch& scratch, BlockBuffer& buffer) {
-  actor.target.scores(block, scratch.policy, scratch.scores);
-  sample_actions(actor.policy, actor.deployment, block, scratch.scores, actor.float32, buffer, actor.normals);
-  record_propensities(actor, block, scratch, buffer);
+void record_actions(const ActionSampler& sampler, const Block& block, const SamplerScratch& scratch,
+                    BlockBuffer& buffer) {
+  sampler.target.scores(block, scratch.policy, scratch.scores);
+  sample_actions(sampler.policy, sampler.rollout_key, block, scratch.scores, sampler.float32, buffer, sampler.normals);
+  record_propensities(sampler, block, scratch, buffer);
 }
 
-void record_propensities(const Actor& actor, const Block& block, const ActingScratch& scratch, BlockBuffer& buffer) {
+void record_propensities(const ActionSampler& sampler, const Block& block, const SamplerScratch& scratch,
+                         BlockBuffer& buffer) {
   const Schema& schema = buffer.schema();
   double* density = scratch.log_density;
-  if (schema.propensity == PropensityForm::linear && actor.policy.kind == PolicyKind::uniform) {
+  if (schema.propensity == PropensityForm::linear && sampler.policy.kind == PolicyKind::uniform) {
     // exp(-log K) may differ from 1/K in the last bit, and 1/K is what a uniform policy is evaluated with.
     std::fill_n(density, kBlockRows, 1.0 / block.num_actions);
   } else {
-    actor.target.log_density(block, scratch.policy, density);
+    sampler.target.log_density(block, scratch.policy, density);
     if (schema.propensity == PropensityForm::linear) exp_array(density, density, kBlockRows);
   }
   std::copy_n(density, block.rows, buffer.propensity());
-  if (schema.label_propensity) actor.target.label_probability(block, scratch.policy, buffer.label_propensity());
+  if (schema.label_propensity) sampler.target.label_probability(block, scratch.policy, buffer.label_propensity());
 }
 
-void record_certain(const Block& block, BlockBuffer& buffer) {
+void record_unit_propensities(const Block& block, BlockBuffer& buffer) {
   std::fill_n(buffer.propensity(), block.rows, buffer.schema().propensity == PropensityForm::linear ? 1.0 : 0.0);
   if (!buffer.schema().label_propensity) return;
   for (int k = 0; k < block.num_actions; ++k) {

@@ -15,12 +15,12 @@ double logistic(double score) {
   return 1.0 / (1.0 + std::exp(-score));
 }
 
-int any_of(int count, RandomStream& random) {
+int uniform_index(int count, RandomStream& random) {
   return std::min(static_cast<int>(random.uniform() * count), count - 1);
 }
 
 /// Inverse of the cumulative softmax, with the scores shifted so that none overflows.
-int softmax_draw(const double* scores, int row, int outputs, RandomStream& random) {
+int draw_softmax(const double* scores, int row, int outputs, RandomStream& random) {
   double highest = scores[cell(0, row)];
   for (int k = 1; k < outputs; ++k) highest = std::max(highest, scores[cell(k, row)]);
   double total = 0;
@@ -46,7 +46,7 @@ void draw_continuous(const Policy& policy, const double* means, int row, bool fl
 void draw_category(const Policy& policy, const double* scores, int row, int actions, RandomStream& random,
                    std::int32_t* category) {
   const bool explore = policy.kind == PolicyKind::uniform || random.uniform() < policy.epsilon;
-  category[row] = explore ? any_of(actions, random) : softmax_draw(scores, row, policy.outputs, random);
+  category[row] = explore ? uniform_index(actions, random) : draw_softmax(scores, row, policy.outputs, random);
 }
 
 void draw_bits(const Policy& policy, const double* scores, int row, int labels, RandomStream& random,
@@ -62,14 +62,14 @@ void draw_bits(const Policy& policy, const double* scores, int row, int labels, 
 
 }  // namespace
 
-void sample_actions(const Policy& policy, const Deployment& deployment, const Block& block, const double* scores,
+void sample_actions(const Policy& policy, const RolloutKey& rollout_key, const Block& block, const double* scores,
                     bool float32, BlockBuffer& buffer, const double* normals) noexcept {
   for (int i = 0; i < block.rows; ++i) {
     if (normals != nullptr && block.action_kind == ActionKind::continuous) {
       draw_continuous(policy, scores, i, float32, normals[i], buffer.action());
       continue;
     }
-    RandomStream random = row_stream(deployment, Purpose::action, block.first_row + i);
+    RandomStream random = row_stream(rollout_key, StreamPurpose::action, block.first_row + i);
     switch (block.action_kind) {
       case ActionKind::continuous:
         draw_continuous(policy, scores, i, float32, random.normal(), buffer.action());

@@ -1,10 +1,10 @@
-#include "methods/fixed_policy.hpp"
+#include "methods/fixed_policy_learner.hpp"
 
 namespace scrm {
 
 /// The policy that everybody starts from.
 std::unique_ptr<Learner> make_baseline(const LearnerSetup& setup) {
-  return std::make_unique<FixedPolicy>(setup.world.standing_policy());
+  return std::make_unique<FixedPolicyLearner>(setup.problem.baseline_policy());
 }
 
 }  // namespace scrm

@@ -12,9 +12,9 @@ std::unique_ptr<Learner> make_bkucb(const LearnerSetup& setup) {
   return std::make_unique<KernelBandit>(setup, kBkucb);
 }
 
-MethodNeeds bkucb_needs(const Setting& setting, const RunOptions& options, const HyperParameters& parameters,
-                        int threads) {
-  return bandit_needs(kBkucb, setting, options, parameters, threads);
+MethodResources bkucb_resources(const ProblemFactory& factory, const RunOptions& options,
+                                const HyperParameters& parameters, int threads) {
+  return bandit_resources(kBkucb, factory, options, parameters, threads);
 }
 
 }  // namespace scrm

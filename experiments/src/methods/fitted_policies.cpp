@@ -6,14 +6,14 @@
 namespace scrm {
 namespace {
 
-bool together(const HyperParameters& a, const HyperParameters& b) {
+bool can_share_passes(const HyperParameters& a, const HyperParameters& b) {
   return a.lambda.kind == LambdaKind::given && b.lambda.kind == LambdaKind::given && a.l2 == b.l2;
 }
 
 }  // namespace
 
 FittedPolicies::FittedPolicies(const LearnerSetup& setup)
-    : setup_(setup), policies_(setup.runs.size(), setup.world.start()), notes_(setup.runs.size()) {}
+    : setup_(setup), policies_(setup.runs.size(), setup.problem.start()), metrics_(setup.runs.size()) {}
 
 LearnOptions FittedPolicies::learn_options(const HyperParameters& run, double rows, int batch) const {
   const RunOptions& options = setup_.options;
@@ -25,7 +25,7 @@ LearnOptions FittedPolicies::learn_options(const HyperParameters& run, double ro
   out.alpha = options.alpha;
   out.minimize.bound = options.bound;
   out.whiten = true;
-  out.keep_start_if_flat = true;
+  out.keep_start_if_losses_equal = true;
   out.minimize.max_iterations = options.max_iterations;
   out.minimize.tolerance = options.tolerance;
   out.minimize.relative_decrease = options.relative_decrease;
@@ -51,16 +51,16 @@ LearnOptions FittedPolicies::learn_options(const HyperParameters& run, double ro
   return out;
 }
 
-void FittedPolicies::keep(std::size_t run, const LearnedPolicy& learned) {
+void FittedPolicies::store(std::size_t run, const LearnedPolicy& learned) {
   policies_[run] = learned.policy;
   rows_read_ += learned.search.evaluations * learned.value.rows;
-  std::map<std::string, double>& notes = notes_[run];
-  notes["lambda"] = learned.lambda;
-  notes["risk"] = learned.value.risk;
-  notes["penalty"] = learned.value.penalty;
-  notes["evaluations"] = learned.search.evaluations;
-  if (learned.value.ess) notes["ess"] = *learned.value.ess;
-  notes["theta_0"] = learned.policy.theta.front();
+  std::map<std::string, double>& metrics = metrics_[run];
+  metrics["lambda"] = learned.lambda;
+  metrics["risk"] = learned.value.risk;
+  metrics["penalty"] = learned.value.penalty;
+  metrics["evaluations"] = learned.search.evaluations;
+  if (learned.value.ess) metrics["ess"] = *learned.value.ess;
+  metrics["theta_0"] = learned.policy.theta.front();
 }
 
 void FittedPolicies::fit(Source& rows, int batch, bool warm) {
@@ -70,12 +70,12 @@ void FittedPolicies::fit(Source& rows, int batch, bool warm) {
     LearnOptions options = learn_options(run, n, batch);
     std::size_t last = first + 1;
     // One start for all is what lets searches share their passes.
-    while (!warm && last < setup_.runs.size() && together(run, setup_.runs[last])) {
+    while (!warm && last < setup_.runs.size() && can_share_passes(run, setup_.runs[last])) {
       options.lambdas.push_back(setup_.runs[last++].lambda.value);
     }
-    const Policy start = warm ? policies_[first] : setup_.world.start();
+    const Policy start = warm ? policies_[first] : setup_.problem.start();
     const LearnReport report = learn(rows, start, options, setup_.pass);
-    for (std::size_t r = first; r < last; ++r) keep(r, report.policies[r - first]);
+    for (std::size_t r = first; r < last; ++r) store(r, report.policies[r - first]);
     first = last;
   }
 }

@@ -18,16 +18,16 @@ class FittedPolicies {
   void fit(Source& rows, int batch, bool warm);
 
   const Policy& policy(std::size_t run) const { return policies_[run]; }
-  const std::map<std::string, double>& notes(std::size_t run) const { return notes_[run]; }
+  const std::map<std::string, double>& metrics(std::size_t run) const { return metrics_[run]; }
   double rows_read() const { return rows_read_; }
 
  private:
   LearnOptions learn_options(const HyperParameters& run, double rows, int batch) const;
-  void keep(std::size_t run, const LearnedPolicy& learned);
+  void store(std::size_t run, const LearnedPolicy& learned);
 
   LearnerSetup setup_;
   std::vector<Policy> policies_;
-  std::vector<std::map<std::string, double>> notes_;
+  std::vector<std::map<std::string, double>> metrics_;
   double rows_read_ = 0;
 };
 

@@ -13,41 +13,41 @@
 namespace scrm {
 namespace {
 
-constexpr double kMostKernelRatio = 1e15;
+constexpr double kMaxKernelRatio = 1e15;
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void fail_usage(const std::string& what) {
   throw Error(ErrorKind::usage, what);
 }
 
 void check(const Schema& schema, const StateSpace& space, const RunOptions& options) {
   const BanditOptions& bandit = options.bandit;
   if (schema.action_kind == ActionKind::categorical) {
-    refuse("kernel bandits choose numbers or bits, and these actions are categories; leave the method out here");
+    fail_usage("kernel bandits choose numbers or bits, and these actions are categories; leave the method out here");
   }
   if (space.labels == 0) return;
-  if (!space.one_number()) {
+  if (!space.scalar_action()) {
     if (!bandit.kernel) return;
-    refuse(
+    fail_usage(
         "encoding = \"bits\" has a kernel of its own, (x.x' + 1)(a.a' + 1); leave kernel out, or use encoding = "
         "\"integer\"");
   }
-  if (space.labels > kMostIntegerLabels) {
-    refuse(fmt::format("{} labels are too many for one integer, {} are the most; use encoding = \"bits\"", space.labels,
-                       kMostIntegerLabels));
+  if (space.labels > kMaxIntegerLabels) {
+    fail_usage(fmt::format("{} labels are too many for one integer, {} are the most; use encoding = \"bits\"",
+                           space.labels, kMaxIntegerLabels));
   }
-  if (space.kernel.power() == 0 && space.labels > kMostTriedLabels) {
-    refuse(
+  if (space.kernel.power() == 0 && space.labels > kMaxEnumeratedLabels) {
+    fail_usage(
         fmt::format("{} labels are 2^{} actions, which the gaussian kernel can only try one by one, for {} labels at "
                     "most; use kernel = \"polynomial\" or encoding = \"bits\"",
-                    space.labels, space.labels, kMostTriedLabels));
+                    space.labels, space.labels, kMaxEnumeratedLabels));
   }
 }
 
 /// The dual solver works with kernel values as they are and keeps 15 digits of them: integers whose powers take more
 /// than that would leave nothing of the context, and actions chosen by rounding.
-bool loses_digits(const StateSpace& space, double lambda) {
+bool loses_precision(const StateSpace& space, double lambda) {
   if (space.labels == 0 || space.kernel.power() == 0) return false;
-  return std::pow(4.0, space.labels * space.kernel.power()) > kMostKernelRatio * std::max(lambda, 1.0);
+  return std::pow(4.0, space.labels * space.kernel.power()) > kMaxKernelRatio * std::max(lambda, 1.0);
 }
 
 bool same_action(const StateSpace& space, BlockBuffer& a, BlockBuffer& b, int row) {
@@ -58,10 +58,10 @@ bool same_action(const StateSpace& space, BlockBuffer& a, BlockBuffer& b, int ro
   return true;
 }
 
-/// Rows of all batches, as the world cuts them.
-std::int64_t rows_in_all(const LearnerSetup& setup) {
+/// Rows of all batches, as the problem cuts them.
+std::int64_t total_rows(const LearnerSetup& setup) {
   std::int64_t rows = 0;
-  for (int b = 0; b < setup.options.rollouts; ++b) rows += setup.world.batch_rows(b);
+  for (int b = 0; b < setup.options.rollouts; ++b) rows += setup.problem.batch_rows(b);
   return rows;
 }
 
@@ -92,53 +92,53 @@ KernelRidgeOptions ridge_options(const StateSpace& space, const RunOptions& opti
     ridge.points = *options.bandit.points;
   }
   ridge.solver = KernelRidge::choose(ridge);
-  if (ridge.solver == RidgeSolver::dual && loses_digits(space, lambda)) ridge.solver = RidgeSolver::nystroem;
+  if (ridge.solver == RidgeSolver::dual && loses_precision(space, lambda)) ridge.solver = RidgeSolver::nystroem;
   return ridge;
 }
 
-MethodNeeds bandit_needs(const BanditTraits& traits, const Setting& setting, const RunOptions& options,
-                         const HyperParameters& parameters, int threads) {
-  const StateSpace space = state_space(traits, setting.schema(options), options);
-  const std::int64_t rows = setting.rows_before(options.rollouts, options);
-  const std::int64_t last = rows - setting.rows_before(options.rollouts - 1, options);
+MethodResources bandit_resources(const BanditTraits& traits, const ProblemFactory& factory, const RunOptions& options,
+                                 const HyperParameters& parameters, int threads) {
+  const StateSpace space = state_space(traits, factory.schema(options), options);
+  const std::int64_t rows = factory.rows_before(options.rollouts, options);
+  const std::int64_t last = rows - factory.rows_before(options.rollouts - 1, options);
   const KernelRidgeOptions ridge = ridge_options(space, options, parameters.lambda.value, rows);
-  const std::int64_t dimension = KernelRidge::most_dimension(ridge, rows);
-  MethodNeeds needs;
+  const std::int64_t dimension = KernelRidge::max_dimension(ridge, rows);
+  MethodResources resources;
   // Integers that cannot be counted are refused when the run begins.
-  if (space.one_number() && space.labels > kMostIntegerLabels) return needs;
-  needs.bytes = KernelRidge::bytes_needed(ridge, rows) + rule_bytes(space, dimension, threads) +
-                static_cast<std::size_t>(last * (space.kernel.width() + 1)) * sizeof(double);
+  if (space.scalar_action() && space.labels > kMaxIntegerLabels) return resources;
+  resources.bytes = KernelRidge::bytes_needed(ridge, rows) + rule_bytes(space, dimension, threads) +
+                    static_cast<std::size_t>(last * (space.kernel.width() + 1)) * sizeof(double);
   if (options.bandit.compare_points && ridge.solver == RidgeSolver::nystroem) {
     KernelRidgeOptions twice = ridge;
     twice.points *= 2;
-    needs.bytes += KernelRidge::bytes_needed(twice, rows) + rule_bytes(space, 2 * dimension, threads) +
-                   static_cast<std::size_t>(rows * (space.kernel.width() + 1)) * sizeof(double);
+    resources.bytes += KernelRidge::bytes_needed(twice, rows) + rule_bytes(space, 2 * dimension, threads) +
+                       static_cast<std::size_t>(rows * (space.kernel.width() + 1)) * sizeof(double);
   }
   // A row meets every pair of dimensions, an operation each: about what a byte costs that is read.
-  needs.cost = static_cast<double>(rows) * static_cast<double>(dimension) * static_cast<double>(dimension);
+  resources.cost = static_cast<double>(rows) * static_cast<double>(dimension) * static_cast<double>(dimension);
   // Conjugate gradients take about a hundred steps instead.
-  if (ridge.solver == RidgeSolver::iterative) needs.cost = 100.0 * static_cast<double>(rows * dimension);
+  if (ridge.solver == RidgeSolver::iterative) resources.cost = 100.0 * static_cast<double>(rows * dimension);
   if (ridge.solver == RidgeSolver::nystroem) {
-    needs.way_out = "set points, of which there are too many, to fewer";
-  } else if (space.labels > 0 && space.one_number()) {
-    needs.way_out = "use encoding = \"bits\", or inducing points such as points = 1000";
+    resources.hint = "set points, of which there are too many, to fewer";
+  } else if (space.labels > 0 && space.scalar_action()) {
+    resources.hint = "use encoding = \"bits\", or inducing points such as points = 1000";
   } else {
-    needs.way_out = "use inducing points, such as points = 1000";
+    resources.hint = "use inducing points, such as points = 1000";
   }
-  return needs;
+  return resources;
 }
 
 KernelBandit::KernelBandit(const LearnerSetup& setup, const BanditTraits& traits)
-    : world_(setup.world),
+    : problem_(setup.problem),
       options_(setup.options.bandit),
       rollouts_(setup.options.rollouts),
       traits_(traits),
-      no_policy_(setup.world.start()),
-      space_(state_space(traits, setup.world.schema(), setup.options)) {
-  no_policy_.theta.clear();
-  check(setup.world.schema(), space_, setup.options);
+      empty_policy_(setup.problem.start()),
+      space_(state_space(traits, setup.problem.schema(), setup.options)) {
+  empty_policy_.theta.clear();
+  check(setup.problem.schema(), space_, setup.options);
   const double lambda = setup.runs.front().lambda.value;
-  ridge_options_ = ridge_options(space_, setup.options, lambda, rows_in_all(setup));
+  ridge_options_ = ridge_options(space_, setup.options, lambda, total_rows(setup));
   ridge_ = std::make_shared<KernelRidge>(ridge_options_);
 }
 
@@ -148,7 +148,7 @@ double KernelBandit::beta(int batch) const {
   return n > 0 ? 1 / std::sqrt(static_cast<double>(n)) : 0;
 }
 
-bool KernelBandit::compares() const {
+bool KernelBandit::compares_points() const {
   return options_.compare_points && ridge_options_.solver == RidgeSolver::nystroem;
 }
 
@@ -171,36 +171,36 @@ void KernelBandit::learn(Source& rows, int batch) {
   }
   rows_read_ += static_cast<double>(rows.rows());
   rule_ = std::make_shared<const ActionRule>(best_action_rule(ridge_, space_, beta(batch)));
-  tested_ = world_.test_loss(*rule_);
-  if (!compares()) return;
-  kept_.push_back(std::move(added));
-  if (batch + 1 == rollouts_) changed_ = share_changed_by_twice_the_points(beta(batch));
+  test_loss_ = problem_.test_loss(*rule_);
+  if (!compares_points()) return;
+  batches_.push_back(std::move(added));
+  if (batch + 1 == rollouts_) changed_share_ = share_changed_by_twice_the_points(beta(batch));
 }
 
 double KernelBandit::share_changed_by_twice_the_points(double beta) const {
   KernelRidgeOptions twice = ridge_options_;
   twice.points *= 2;
   const auto other = std::make_shared<KernelRidge>(twice);
-  for (const Batch& batch : kept_) other->add(batch.states, batch.rewards);
-  const ActionRule closer = best_action_rule(other, space_, beta);
+  for (const Batch& batch : batches_) other->add(batch.states, batch.rewards);
+  const ActionRule finer_rule = best_action_rule(other, space_, beta);
   std::atomic<std::int64_t> contexts = 0, changed = 0;
   // The test is what visits all test contexts: this rule acts as before, and asks the other beside.
-  world_.test_loss([&](const Block& block, BlockBuffer& actions) {
-    BlockBuffer others(world_.schema());
+  problem_.test_loss([&](const Block& block, BlockBuffer& actions) {
+    BlockBuffer others(problem_.schema());
     (*rule_)(block, actions);
-    closer(block, others);
+    finer_rule(block, others);
     contexts += block.rows;
     for (int i = 0; i < block.rows; ++i) changed += !same_action(space_, actions, others, i);
   });
   return contexts > 0 ? static_cast<double>(changed) / static_cast<double>(contexts) : 0;
 }
 
-std::map<std::string, double> KernelBandit::notes(std::size_t) const {
-  std::map<std::string, double> notes = {{"loss_without_epsilon", tested_.plain},
-                                         {"dimension", static_cast<double>(ridge_->dimension())},
-                                         {"trace_error", ridge_->trace_error()}};
-  if (changed_) notes["changed_actions"] = *changed_;
-  return notes;
+std::map<std::string, double> KernelBandit::metrics(std::size_t) const {
+  std::map<std::string, double> metrics = {{"loss_without_epsilon", test_loss_.without_epsilon},
+                                           {"dimension", static_cast<double>(ridge_->dimension())},
+                                           {"trace_error", ridge_->trace_error()}};
+  if (changed_share_) metrics["changed_actions"] = *changed_share_;
+  return metrics;
 }
 
 }  // namespace scrm

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "methods/action_choice.hpp"
+#include "methods/action_rule.hpp"
 #include "scrm/experiments/method.hpp"
 
 namespace scrm {
@@ -17,9 +17,9 @@ struct BanditTraits {
 };
 
 /// As one integer, so many labels at most: beyond, the powers of integers leave nothing of the context.
-inline constexpr int kMostIntegerLabels = 30;
+inline constexpr int kMaxIntegerLabels = 30;
 /// Where every integer is tried one by one, which kernels without a polynomial need.
-inline constexpr int kMostTriedLabels = 10;
+inline constexpr int kMaxEnumeratedLabels = 10;
 
 /// How rows of this schema become states under the options.
 StateSpace state_space(const BanditTraits& traits, const Schema& schema, const RunOptions& options);
@@ -29,24 +29,24 @@ StateSpace state_space(const BanditTraits& traits, const Schema& schema, const R
 KernelRidgeOptions ridge_options(const StateSpace& space, const RunOptions& options, double lambda, std::int64_t rows);
 
 /// What a run needs for its ridge and for choosing actions.
-MethodNeeds bandit_needs(const BanditTraits& traits, const Setting& setting, const RunOptions& options,
-                         const HyperParameters& parameters, int threads);
+MethodResources bandit_resources(const BanditTraits& traits, const ProblemFactory& factory, const RunOptions& options,
+                                 const HyperParameters& parameters, int threads);
 
 /// q(x, a) = mean + β width over states (x, a) with the rewards −loss, and the action of the largest q. The first batch
 /// is the logged one; each later one enters the ridge as it comes.
 class KernelBandit final : public Learner {
  public:
-  /// Throws Error (usage) for actions, kernels and encodings that do not go together, with a way out.
+  /// Throws Error (usage) for actions, kernels and encodings that do not go together, with a hint.
   KernelBandit(const LearnerSetup& setup, const BanditTraits& traits);
 
   void learn(Source& rows, int batch) override;
   /// There is no θ behind a rule.
-  const Policy& policy(std::size_t) const override { return no_policy_; }
-  Deployed next_actor() const override { return {no_policy_, true, rule_}; }
-  double test_loss(const World&, std::size_t) const override { return tested_.loss; }
+  const Policy& policy(std::size_t) const override { return empty_policy_; }
+  LoggingPolicy next_logging_policy() const override { return {empty_policy_, true, rule_}; }
+  double test_loss(const BanditProblem&, std::size_t) const override { return test_loss_.loss; }
   /// The test loss without ε, the ridge's dimension, and the share of the kernel that inducing points leave out. At the
   /// last rollout, where asked for: the share of test contexts for which twice the points choose another action.
-  std::map<std::string, double> notes(std::size_t) const override;
+  std::map<std::string, double> metrics(std::size_t) const override;
   double rows_read() const override { return rows_read_; }
 
  private:
@@ -56,21 +56,21 @@ class KernelBandit final : public Learner {
 
   double beta(int batch) const;
   /// Whether the effect of inducing points on actions is wanted and there is one.
-  bool compares() const;
+  bool compares_points() const;
   double share_changed_by_twice_the_points(double beta) const;
 
-  const World& world_;
+  const BanditProblem& problem_;
   BanditOptions options_;
   int rollouts_;
   KernelRidgeOptions ridge_options_;
   BanditTraits traits_;
-  Policy no_policy_;
+  Policy empty_policy_;
   StateSpace space_;
   std::shared_ptr<KernelRidge> ridge_;
   std::shared_ptr<const ActionRule> rule_;
-  RuleLoss tested_;
-  std::vector<Batch> kept_;  // for the comparison alone
-  std::optional<double> changed_;
+  RuleLoss test_loss_;
+  std::vector<Batch> batches_;  // for the comparison alone
+  std::optional<double> changed_share_;
   double rows_read_ = 0;
 };
 

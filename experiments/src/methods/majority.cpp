@@ -1,10 +1,10 @@
-#include "methods/fixed_policy.hpp"
+#include "methods/fixed_policy_learner.hpp"
 
 namespace scrm {
 
 /// Each label as most training rows have it, whatever the context.
 std::unique_ptr<Learner> make_majority(const LearnerSetup& setup) {
-  return std::make_unique<FixedPolicy>(setup.world.constant_policy(true).value());
+  return std::make_unique<FixedPolicyLearner>(setup.problem.constant_policy(true).value());
 }
 
 }  // namespace scrm

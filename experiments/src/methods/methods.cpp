@@ -17,8 +17,8 @@ std::unique_ptr<Learner> make_baseline(const LearnerSetup&);
 std::unique_ptr<Learner> make_skyline(const LearnerSetup&);
 std::unique_ptr<Learner> make_all_zeros(const LearnerSetup&);
 std::unique_ptr<Learner> make_majority(const LearnerSetup&);
-MethodNeeds sbpe_needs(const Setting&, const RunOptions&, const HyperParameters&, int threads);
-MethodNeeds bkucb_needs(const Setting&, const RunOptions&, const HyperParameters&, int threads);
+MethodResources sbpe_resources(const ProblemFactory&, const RunOptions&, const HyperParameters&, int threads);
+MethodResources bkucb_resources(const ProblemFactory&, const RunOptions&, const HyperParameters&, int threads);
 
 namespace {
 
@@ -31,9 +31,9 @@ constexpr std::array kMethods = {
     MethodEntry{"crm", "learns from all logs of the standing policy", true, true, false, false, make_crm},
     MethodEntry{"scrm", "deploys what it learned and learns again", true, true, true, false, make_scrm},
     MethodEntry{"sbpe", "plays what a linear fit to all logs thinks best", true, true, true, false, make_sbpe, true,
-                kNoRidge, sbpe_needs},
+                kNoRidge, sbpe_resources},
     MethodEntry{"bkucb", "plays what a kernel fit to all logs may find best", true, true, true, false, make_bkucb, true,
-                kRidges, bkucb_needs},
+                kRidges, bkucb_resources},
     MethodEntry{"skyline", "supervised learning with the right answers", false, false, false, false, make_skyline},
     MethodEntry{"all-zeros", "no bit is ever set", false, false, false, true, make_all_zeros},
     MethodEntry{"majority", "each bit's majority", false, false, false, true, make_majority},

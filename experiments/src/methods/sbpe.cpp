@@ -12,9 +12,9 @@ std::unique_ptr<Learner> make_sbpe(const LearnerSetup& setup) {
   return std::make_unique<KernelBandit>(setup, kSbpe);
 }
 
-MethodNeeds sbpe_needs(const Setting& setting, const RunOptions& options, const HyperParameters& parameters,
-                       int threads) {
-  return bandit_needs(kSbpe, setting, options, parameters, threads);
+MethodResources sbpe_resources(const ProblemFactory& factory, const RunOptions& options,
+                               const HyperParameters& parameters, int threads) {
+  return bandit_resources(kSbpe, factory, options, parameters, threads);
 }
 
 }  // namespace scrm

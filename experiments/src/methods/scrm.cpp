@@ -10,8 +10,8 @@ class Scrm final : public Learner {
 
   void learn(Source& rows, int batch) override { fitted_.fit(rows, batch, warm_); }
   const Policy& policy(std::size_t run) const override { return fitted_.policy(run); }
-  Deployed next_actor() const override { return {fitted_.policy(0), true}; }
-  std::map<std::string, double> notes(std::size_t run) const override { return fitted_.notes(run); }
+  LoggingPolicy next_logging_policy() const override { return {fitted_.policy(0), true}; }
+  std::map<std::string, double> metrics(std::size_t run) const override { return fitted_.metrics(run); }
   double rows_read() const override { return fitted_.rows_read(); }
 
  private:

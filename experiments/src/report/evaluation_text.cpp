@@ -78,8 +78,8 @@ std::string estimates_table(const EvaluationReport& report, const EvaluateOption
           estimate.low && estimate.high
               ? fmt::format("[{}, {}]", shown(estimate.low, decimals), shown(estimate.high, decimals))
               : "-";
-      table.add({first ? tinted(policy.name, Tone::strong) : "", estimate.estimator, shown(estimate.value, decimals),
-                 shown(estimate.standard_error, decimals), interval, tinted(parameter_text(estimate), Tone::dim)});
+      table.add({first ? styled(policy.name, Style::strong) : "", estimate.estimator, shown(estimate.value, decimals),
+                 shown(estimate.standard_error, decimals), interval, styled(parameter_text(estimate), Style::dim)});
       first = false;
     }
   }
@@ -96,7 +96,7 @@ std::string diagnostics_table(const EvaluationReport& report) {
     const auto percent = [](const std::optional<double>& share) {
       return share ? fmt::format("{:.3g} %", 100 * *share) : std::string("-");
     };
-    table.add({tinted(policy.name, Tone::strong), d.mean_weight ? fmt::format("{:.5g}", *d.mean_weight) : "-",
+    table.add({styled(policy.name, Style::strong), d.mean_weight ? fmt::format("{:.5g}", *d.mean_weight) : "-",
                d.mean_weight_z ? fmt::format("{:+.2f}", *d.mean_weight_z) : "-",
                d.ess ? with_commas(std::llround(*d.ess)) : "-",
                percent(d.ess ? std::optional(*d.ess / rows) : std::nullopt),
@@ -119,7 +119,7 @@ Json evaluation_json(const EvaluationReport& report, const EvaluationContext& co
   Json reasons = Json::object();
   for (int reason = 0; reason < kBadRowReasons; ++reason) {
     const std::int64_t count = report.audit.counts[static_cast<std::size_t>(reason)];
-    if (count > 0) reasons[key(static_cast<BadRow>(reason))] = count;
+    if (count > 0) reasons[key(static_cast<BadRowReason>(reason))] = count;
   }
   return {
       {"rows", report.rows},
@@ -141,20 +141,21 @@ std::string evaluation_text(const EvaluationReport& report, const EvaluateOption
       fmt::format("{} rows in {} ({:.1f} million rows/s on {} thread{})\n", with_commas(report.rows),
                   human_seconds(context.seconds), rate / 1e6, context.threads, context.threads == 1 ? "" : "s");
   text += fmt::format("mean loss of the logged actions: {}{}\n\n",
-                      tinted(shown(report.loss.true_mean(), decimals), Tone::strong),
+                      styled(shown(report.loss.true_mean(), decimals), Style::strong),
                       shown_error ? fmt::format(" (std. error {})", shown(shown_error, decimals)) : "");
   text += estimates_table(report, options) + "\n" + diagnostics_table(report);
   if (report.skipped_rows > 0) {
     text += fmt::format("\n{} bad rows were left out:\n", with_commas(report.skipped_rows));
     for (int reason = 0; reason < kBadRowReasons; ++reason) {
       const std::int64_t count = report.audit.counts[static_cast<std::size_t>(reason)];
-      if (count > 0) text += fmt::format("  {:>12}  {}\n", with_commas(count), to_string(static_cast<BadRow>(reason)));
+      if (count > 0)
+        text += fmt::format("  {:>12}  {}\n", with_commas(count), to_string(static_cast<BadRowReason>(reason)));
     }
   }
   std::string warnings;
   for (const PolicyReport& policy : report.policies) {
     for (const std::string& warning : policy.diagnostics.warnings) {
-      warnings += fmt::format("{} {}: {}\n", tinted("warning", Tone::warning), policy.name, warning);
+      warnings += fmt::format("{} {}: {}\n", styled("warning", Style::warning), policy.name, warning);
     }
   }
   return warnings.empty() ? text : text + "\n" + warnings;

@@ -41,7 +41,7 @@ Json histogram_json(const PropensityHistogram& histogram) {
 Json audit_json(const Audit& audit) {
   Json reasons = Json::object();
   for (int r = 0; r < kBadRowReasons; ++r) {
-    reasons[key(static_cast<BadRow>(r))] = audit.counts[static_cast<std::size_t>(r)];
+    reasons[key(static_cast<BadRowReason>(r))] = audit.counts[static_cast<std::size_t>(r)];
   }
   return reasons;
 }
@@ -100,12 +100,12 @@ void add_context(const Inspection& inspection, Json& json) {
 }
 
 std::string listed(const std::vector<std::size_t>& numbers) {
-  constexpr std::size_t kMost = 5;
+  constexpr std::size_t kMaxListed = 5;
   std::string text;
-  for (std::size_t i = 0; i < std::min(kMost, numbers.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMaxListed, numbers.size()); ++i) {
     text += fmt::format("{}{}", i > 0 ? ", " : "", numbers[i]);
   }
-  if (numbers.size() > kMost) text += fmt::format(" and {} more", numbers.size() - kMost);
+  if (numbers.size() > kMaxListed) text += fmt::format(" and {} more", numbers.size() - kMaxListed);
   return text;
 }
 

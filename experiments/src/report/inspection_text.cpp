@@ -16,7 +16,7 @@ using Align = Table::Align;
 constexpr std::size_t kShownFeatures = 20;
 constexpr std::size_t kShownActions = 20;
 constexpr int kBarCells = 32;
-constexpr int kMostBars = 24;
+constexpr int kMaxBars = 24;
 
 std::string counted(std::int64_t count, const char* one, const char* many) {
   return fmt::format("{} {}", with_commas(count), count == 1 ? one : many);
@@ -38,7 +38,7 @@ std::string bar(double share_of_longest) {
 }
 
 std::string line(const char* name, const std::string& value) {
-  return fmt::format("  {}{:<{}}{}\n", tinted(name, Tone::dim), "", 12 - static_cast<int>(std::string(name).size()),
+  return fmt::format("  {}{:<{}}{}\n", styled(name, Style::dim), "", 12 - static_cast<int>(std::string(name).size()),
                      value);
 }
 
@@ -76,12 +76,13 @@ std::string propensity_text(const Schema& schema) {
 
 std::string audit_text(const Inspection& inspection) {
   const std::int64_t bad = inspection.audit.bad_rows();
-  if (bad == 0) return tinted(inspection.rows == 0 ? "no rows" : "every row is valid", Tone::good);
+  if (bad == 0) return styled(inspection.rows == 0 ? "no rows" : "every row is valid", Style::good);
   const double share = static_cast<double>(bad) / static_cast<double>(inspection.rows);
-  std::string text = tinted(fmt::format("{} ({})", counted(bad, "bad row", "bad rows"), percent(share)), Tone::bad);
+  std::string text = styled(fmt::format("{} ({})", counted(bad, "bad row", "bad rows"), percent(share)), Style::bad);
   for (int r = 0; r < kBadRowReasons; ++r) {
     const std::int64_t count = inspection.audit.counts[static_cast<std::size_t>(r)];
-    if (count > 0) text += fmt::format("\n{:14}{}: {}", "", with_commas(count), to_string(static_cast<BadRow>(r)));
+    if (count > 0)
+      text += fmt::format("\n{:14}{}: {}", "", with_commas(count), to_string(static_cast<BadRowReason>(r)));
   }
   if (const auto& first = inspection.audit.first) {
     text +=
@@ -97,7 +98,7 @@ std::string overview_text(const Inspection& inspection) {
   if (inspection.rows > 0) {
     size += fmt::format(", {} a row", human_bytes(static_cast<double>(bytes) / static_cast<double>(inspection.rows)));
   }
-  std::string text = fmt::format("{}: {} in {} ({})\n\n", tinted(inspection.name, Tone::strong),
+  std::string text = fmt::format("{}: {} in {} ({})\n\n", styled(inspection.name, Style::strong),
                                  counted(inspection.rows, "row", "rows"),
                                  counted(static_cast<std::int64_t>(inspection.shards.size()), "shard", "shards"), size);
   text += line("context", context_text(inspection.schema));
@@ -136,9 +137,9 @@ std::string ranges_text(const Inspection& inspection) {
   for (std::size_t j = 0; j < shown; ++j) add_range(table, fmt::format("context[{}]", j), summary.features[j]);
   std::string text = "\n" + table.text(2);
   if (shown < summary.features.size()) {
-    text += tinted(fmt::format("  and {} more features; --json has them all\n",
+    text += styled(fmt::format("  and {} more features; --json has them all\n",
                                with_commas(static_cast<std::int64_t>(summary.features.size() - shown))),
-                   Tone::dim);
+                   Style::dim);
   }
   return text;
 }
@@ -160,7 +161,7 @@ std::string actions_text(const Inspection& inspection) {
   std::string text = "\n" + table.text(2);
   if (shown < summary.action_counts.size()) {
     text +=
-        tinted(fmt::format("  and {} more; --json has them all\n", summary.action_counts.size() - shown), Tone::dim);
+        styled(fmt::format("  and {} more; --json has them all\n", summary.action_counts.size() - shown), Style::dim);
   }
   return text;
 }
@@ -180,7 +181,7 @@ std::string targets_text(const Inspection& inspection) {
 /// Bins are joined until the picture fits: by decades, then by several decades.
 int bins_a_bar(int first, int last) {
   for (const int size : {1, 3, 6, 15}) {
-    if ((last - first) / size + 1 <= kMostBars) return size;
+    if ((last - first) / size + 1 <= kMaxBars) return size;
   }
   return 30;
 }
@@ -228,7 +229,7 @@ std::string inspection_text(const Inspection& inspection) {
   text += ranges_text(inspection) + actions_text(inspection) + targets_text(inspection) + histogram_text(inspection);
   const std::vector<std::string> notes = remarks(inspection);
   if (!notes.empty()) text += "\n";
-  for (const std::string& note : notes) text += fmt::format("  {} {}\n", tinted("note:", Tone::warning), note);
+  for (const std::string& note : notes) text += fmt::format("  {} {}\n", styled("note:", Style::warning), note);
   return text;
 }
 

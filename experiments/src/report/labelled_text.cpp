@@ -41,7 +41,7 @@ std::string constant_labels_text(const LabelledData& data, const LabelledSummary
     if (names.empty()) return;
     const std::size_t count = names.size();
     names.resize(std::min(count, kShownLabels));
-    text += fmt::format("  {} {} in every row: {}{}\n", tinted("note:", Tone::warning), how, fmt::join(names, ", "),
+    text += fmt::format("  {} {} in every row: {}{}\n", styled("note:", Style::warning), how, fmt::join(names, ", "),
                         names.size() < count ? ", ..." : "");
   };
   note(never, "labels that are 0");
@@ -85,7 +85,8 @@ std::string labels_text(const LabelledData& data, const LabelledSummary& summary
   }
   text += table.text(2);
   if (shown < summary.label_counts.size())
-    text += tinted(fmt::format("  and {} more; --json has them all\n", summary.label_counts.size() - shown), Tone::dim);
+    text +=
+        styled(fmt::format("  and {} more; --json has them all\n", summary.label_counts.size() - shown), Style::dim);
   return text + constant_labels_text(data, summary);
 }
 

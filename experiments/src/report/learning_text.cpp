@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kWorthlessEss = 0.01;
+constexpr double kUnreliableEssShare = 0.01;
 constexpr std::size_t kPathLines = 12;
 
 Json number_or_null(const std::optional<double>& value) {
@@ -80,7 +80,7 @@ std::string held_out_text(const LearnOutcome& outcome, const LearnContext& conte
           ? fmt::format(", 95 % interval [{}, {}]", human_number(*estimate.low), human_number(*estimate.high))
           : "";
   return fmt::format("  on {} rows held out ({:g} %), {}: {}{}\n", with_commas(context.held_out_rows),
-                     context.holdout * 100, context.estimator, tinted(human_number(*estimate.value), Tone::strong),
+                     context.holdout * 100, context.estimator, styled(human_number(*estimate.value), Style::strong),
                      interval);
 }
 
@@ -90,14 +90,14 @@ std::vector<std::string> learning_warnings(const LearnOutcome& outcome) {
   std::vector<std::string> warnings;
   const ObjectiveValue& value = outcome.learned.value;
   const MinimizeStatus status = outcome.learned.search.status;
-  if (status == MinimizeStatus::flat) {
+  if (status == MinimizeStatus::zero_gradient) {
     warnings.push_back(
         "the gradient is zero at the start: every weight has vanished there; start nearer to the logged "
         "actions with --start, or use a larger --scale");
   } else if (status != MinimizeStatus::converged) {
     warnings.push_back(fmt::format("the search {}; the best point found was kept", to_string(status)));
   }
-  if (value.ess && *value.ess < kWorthlessEss * value.rows) {
+  if (value.ess && *value.ess < kUnreliableEssShare * value.rows) {
     warnings.push_back(
         fmt::format("the effective sample size of this policy on its own training rows is {:.0f} of {:.0f}: its "
                     "estimated risk is worth nothing; use a larger --lambda or a larger --scale",
@@ -146,9 +146,9 @@ std::string learning_text(const LearnReport& report, const std::vector<LearnOutc
                         with_commas(static_cast<std::int64_t>(learned.value.rows)), human_number(learned.value.risk),
                         human_number(report.loss.mean));
     text += held_out_text(outcome, context);
-    text += fmt::format("  written to {}\n", tinted(outcome.path, Tone::strong));
+    text += fmt::format("  written to {}\n", styled(outcome.path, Style::strong));
     for (const std::string& warning : learning_warnings(outcome)) {
-      text += fmt::format("  {} {}\n", tinted("warning", Tone::warning), warning);
+      text += fmt::format("  {} {}\n", styled("warning", Style::warning), warning);
     }
     text += "\n";
   }

@@ -26,7 +26,7 @@ std::string lambda_text(const SweepCell& cell) {
 }
 
 std::string loss_text(const SweepCell& cell) {
-  if (cell.runs == cell.failed) return tinted("failed", Tone::bad);
+  if (cell.runs == cell.failed) return styled("failed", Style::bad);
   if (std::isnan(cell.sd)) return fmt::format("{:.4f}", cell.mean);
   return fmt::format("{:.4f} ± {:.4f}", cell.mean, cell.sd);
 }

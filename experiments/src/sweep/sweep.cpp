@@ -15,14 +15,14 @@
 #include <utility>
 
 #include "cli/version.hpp"
-#include "methods/roll_out.hpp"
+#include "methods/run_rollouts.hpp"
 #include "scrm/engine/scheduler.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/result_archive.hpp"
 #include "scrm/io/run_journal.hpp"
 #include "scrm/kernels/isa.hpp"
+#include "sweep/problem_cache.hpp"
 #include "sweep/sweep_plan.hpp"
-#include "sweep/world_cache.hpp"
 
 namespace scrm {
 namespace {
@@ -38,41 +38,41 @@ std::string host_name() {
 /// "2023-07-23T09:00:00Z".
 std::string time_now() {
   const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
+  std::tm calendar{};
+  gmtime_r(&now, &calendar);
   std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &calendar);
   return text.data();
 }
 
 /// Runs that are done in one go: they share their logs, and their passes.
 struct Group {
-  std::size_t part = 0;
+  std::size_t experiment = 0;
   std::int64_t seed = 0;
   std::vector<std::size_t> runs;  // indices of the plan
   double cost = 0;
   std::size_t memory = 0;
   std::size_t rows_memory = 0;  // for holding rows; beyond it they are made anew
-  std::string way_out = {};     // what else to do where the memory is too much
+  std::string hint = {};        // what else to do where the memory is too much
 };
 
 /// A sweep while it runs.
-class Sitting {
+class SweepRunner {
  public:
-  Sitting(const SweepFile& file, const SweepOptions& options)
+  SweepRunner(const SweepFile& file, const SweepOptions& options)
       : file_(file),
         options_(options),
         plan_(file),
         journal_path_(options.out + ".journal"),
-        worlds_(worlds_to_keep()) {}
+        problems_(problems_to_keep()) {}
 
   SweepReport run() {
-    for (const std::string& remark : plan_.remarks()) warn(remark);
-    refuse_in_vain();
-    take_up_earlier_runs();
+    for (const std::string& warning : plan_.warnings()) warn(warning);
+    validate_output();
+    load_finished_runs();
     const std::vector<Group> groups = group_pending();
     RunJournal journal(journal_path_, journal_header_);
-    check_identities(journal.found().records);
+    keep_finished(journal.initial_contents().records);
     state_.runs = plan_.runs().size();
     state_.done = resumed_;
     const std::size_t unfinished = run_groups(groups, journal);
@@ -92,20 +92,21 @@ class Sitting {
     if (options_.on_warning) options_.on_warning(text);
   }
 
-  /// Worlds that are kept for runs to come take this share of the memory; runs have the rest.
-  static constexpr std::size_t kWorldShare = 8;
+  /// Problems that are kept for runs to come take this share of the memory; runs have the rest.
+  static constexpr std::size_t kProblemShare = 8;
 
-  std::size_t worlds_to_keep() const {
+  std::size_t problems_to_keep() const {
     std::size_t largest = 1;
-    for (const SweepPart& part : plan_.parts()) {
-      if (part.setting != nullptr) largest = std::max(largest, part.setting->world_bytes(part.options));
+    for (const Experiment& experiment : plan_.experiments()) {
+      if (experiment.factory != nullptr)
+        largest = std::max(largest, experiment.factory->problem_bytes(experiment.options));
     }
     const std::size_t in_use = static_cast<std::size_t>(std::max(1, options_.threads)) + 1;
-    return std::max(in_use, options_.memory / kWorldShare / largest);
+    return std::max(in_use, options_.memory / kProblemShare / largest);
   }
 
-  /// What could only fail after hours of work.
-  void refuse_in_vain() const {
+  /// Fails now where writing the archive would fail after hours of work.
+  void validate_output() const {
     if (plan_.runs().empty()) {
       throw Error(ErrorKind::usage, "no method of the list fits any of its environments, so there is nothing to run",
                   {.file = file_.path()});
@@ -118,7 +119,7 @@ class Sitting {
   }
 
   /// Reads what the archive and the journal hold, and refuses where that would lose or mix something.
-  void take_up_earlier_runs() {
+  void load_finished_runs() {
     journal_header_ = plan_.options_text();
     const bool archive_there = std::filesystem::exists(options_.out);
     const std::optional<JournalContents> journal = read_journal(journal_path_);
@@ -140,19 +141,19 @@ class Sitting {
     }
     if (archive_there) {
       ResultArchive archive = read_archive(options_.out);
-      refuse_conflicts(archive.attributes["options"], options_.out);
-      check_identities(archive.runs);
+      require_same_options(archive.attributes["options"], options_.out);
+      keep_finished(archive.runs);
     }
     if (journal) {
-      refuse_conflicts(journal->header_text, journal_path_);
+      require_same_options(journal->header_text, journal_path_);
       journal_header_ = journal->header_text;
-      check_identities(journal->records);
+      keep_finished(journal->records);
     }
-    refuse_mixtures();
+    require_same_identities();
   }
 
-  void refuse_conflicts(const std::string& before, const std::string& file) const {
-    const std::vector<std::string> found = conflicts(before, plan_.options_text());
+  void require_same_options(const std::string& before, const std::string& file) const {
+    const std::vector<std::string> found = option_conflicts(before, plan_.options_text());
     if (found.empty()) return;
     throw Error(
         ErrorKind::usage,
@@ -163,11 +164,11 @@ class Sitting {
         {.file = file});
   }
 
-  /// Parts that joined a sweep after its journal was begun are not in its header: their runs speak for themselves.
-  void refuse_mixtures() const {
+  /// Experiments added to a sweep after its journal was begun are not in its header: their runs speak for themselves.
+  void require_same_identities() const {
     std::map<std::string, std::string> planned;
     for (const PlannedRun& run : plan_.runs()) {
-      if (plan_.parts()[run.part].setting != nullptr) planned[run_key(run.record)] = run.record.identity;
+      if (plan_.experiments()[run.experiment].factory != nullptr) planned[run_key(run.record)] = run.record.identity;
     }
     for (const auto& [identity, record] : earlier_) {
       const auto same = planned.find(run_key(record));
@@ -182,7 +183,7 @@ class Sitting {
   }
 
   /// Keeps earlier runs that succeeded; those that failed are tried again.
-  void check_identities(const std::vector<RunRecord>& records) {
+  void keep_finished(const std::vector<RunRecord>& records) {
     for (const RunRecord& record : records) {
       if (record.ok) earlier_[record.identity] = record;
     }
@@ -195,32 +196,34 @@ class Sitting {
     std::vector<Group> groups;
     for (std::size_t i = 0; i < plan_.runs().size(); ++i) {
       const PlannedRun& run = plan_.runs()[i];
-      const SweepPart& part = plan_.parts()[run.part];
+      const Experiment& experiment = plan_.experiments()[run.experiment];
       if (earlier_.count(run.record.identity) > 0) continue;
-      if (part.setting == nullptr) {
-        finished_[run.record.identity] = without_data(run, part.failure);
+      if (experiment.factory == nullptr) {
+        finished_[run.record.identity] = without_data(run, experiment.failure);
         continue;
       }
-      if (part.method.method->deploys) {
-        groups.push_back({run.part, run.record.seed, {i}});
+      if (experiment.method.method->deploys) {
+        groups.push_back({run.experiment, run.record.seed, {i}});
       } else {
-        Group& group = shared[{run.part, run.record.seed}];
-        group.part = run.part;
+        Group& group = shared[{run.experiment, run.record.seed}];
+        group.experiment = run.experiment;
         group.seed = run.record.seed;
         group.runs.push_back(i);
       }
     }
     for (auto& [key, group] : shared) groups.push_back(std::move(group));
-    // Runs of one world side by side, so that it is made once: the scheduler keeps the order of equals.
+    // Runs of one problem side by side, so that it is made once: the scheduler keeps the order of equals.
     std::stable_sort(groups.begin(), groups.end(), [this](const Group& a, const Group& b) {
-      const auto key = [this](const Group& g) { return std::pair(plan_.parts()[g.part].environment, g.seed); };
+      const auto key = [this](const Group& g) {
+        return std::pair(plan_.experiments()[g.experiment].environment, g.seed);
+      };
       return key(a) < key(b);
     });
-    for (Group& group : groups) estimate(group);
+    for (Group& group : groups) estimate_cost(group);
     return groups;
   }
 
-  /// The record of a run whose environment cannot be had: what an earlier sitting made of it, else its failure.
+  /// The record of a run whose environment cannot be had: what an earlier invocation made of it, else its failure.
   RunRecord without_data(const PlannedRun& run, const std::string& failure) const {
     for (const auto& [identity, record] : earlier_) {
       if (run_key(record) == run_key(run.record)) return record;
@@ -231,30 +234,30 @@ class Sitting {
     return failed;
   }
 
-  void estimate(Group& group) const {
-    const SweepPart& part = plan_.parts()[group.part];
-    const RunOptions& options = part.options;
-    const Setting& setting = *part.setting;
-    const std::int64_t all = setting.rows_before(options.rollouts, options);
-    const std::int64_t last = all - setting.rows_before(options.rollouts - 1, options);
-    const MethodEntry& method = *part.method.method;
+  void estimate_cost(Group& group) const {
+    const Experiment& experiment = plan_.experiments()[group.experiment];
+    const RunOptions& options = experiment.options;
+    const ProblemFactory& factory = *experiment.factory;
+    const std::int64_t all = factory.rows_before(options.rollouts, options);
+    const std::int64_t last = all - factory.rows_before(options.rollouts - 1, options);
+    const MethodEntry& method = *experiment.method.method;
     const bool learns = method.learns;
-    const bool pools = !method.deploys || (options.past != PastRollouts::last && !method.by_batch);
+    const bool pools = !method.deploys || (options.past != PastRollouts::last && !method.incremental);
     const std::size_t copies = pools && method.deploys && options.past == PastRollouts::balance ? 2 : 1;
-    const std::size_t bytes = learns ? static_cast<std::size_t>(pools ? all : last) * setting.row_bytes(options) : 0;
+    const std::size_t bytes = learns ? static_cast<std::size_t>(pools ? all : last) * factory.row_bytes(options) : 0;
     // Half the budget for one run's rows leaves room for others beside it.
     const bool held = options_.memory == 0 || copies * bytes <= options_.memory / 2;
     // The bytes are an estimate: rows that are to be held are not turned away for being a little more.
     group.rows_memory = held ? options_.memory : kStreamingBytes;
-    group.memory = setting.world_bytes(options) + (held ? copies * bytes : kStreamingBytes);
+    group.memory = factory.problem_bytes(options) + (held ? copies * bytes : kStreamingBytes);
     group.cost = static_cast<double>(learns ? (pools ? 2 * all : all) : 1) *
-                 static_cast<double>(setting.row_bytes(options)) * static_cast<double>(group.runs.size());
-    if (method.needs == nullptr) return;
+                 static_cast<double>(factory.row_bytes(options)) * static_cast<double>(group.runs.size());
+    if (method.resources == nullptr) return;
     const HyperParameters& parameters = plan_.runs()[group.runs.front()].parameters;
-    const MethodNeeds needs = method.needs(setting, options, parameters, std::max(1, options_.threads));
-    group.memory += needs.bytes;
-    group.cost += needs.cost;
-    group.way_out = needs.way_out;
+    const MethodResources resources = method.resources(factory, options, parameters, std::max(1, options_.threads));
+    group.memory += resources.bytes;
+    group.cost += resources.cost;
+    group.hint = resources.hint;
   }
 
   std::size_t run_groups(const std::vector<Group>& groups, RunJournal& journal) {
@@ -269,14 +272,14 @@ class Sitting {
     }
     SchedulerOptions scheduler;
     scheduler.threads = options_.threads;
-    scheduler.memory = options_.memory - options_.memory / kWorldShare;
+    scheduler.memory = options_.memory - options_.memory / kProblemShare;
     scheduler.stop = options_.stop;
     scheduler.shuffle_seed = options_.shuffle_seed;
     std::map<std::string, const Group*> by_name;
     for (std::size_t i = 0; i < groups.size(); ++i) by_name[jobs[i].name] = &groups[i];
     scheduler.on_refused = [&](const Job& job, const Error& error) {
       const Group& group = *by_name[job.name];
-      fail(group, group.way_out.empty() ? error.what() : fmt::format("{}, or {}", error.what(), group.way_out));
+      fail(group, group.hint.empty() ? error.what() : fmt::format("{}, or {}", error.what(), group.hint));
     };
     run_jobs(std::move(jobs), scheduler);
     std::size_t unfinished = 0;
@@ -287,11 +290,11 @@ class Sitting {
   }
 
   void run_group(const Group& group, RunJournal& journal, double total, const StopToken& stop) {
-    const SweepPart& part = plan_.parts()[group.part];
+    const Experiment& experiment = plan_.experiments()[group.experiment];
     const auto begin = std::chrono::steady_clock::now();
     std::vector<RunRecord> results;
     try {
-      results = roll_out_group(group, total, stop);
+      results = run_group_rollouts(group, total, stop);
     } catch (const StopRequested&) {
       throw;
     } catch (const std::bad_alloc&) {
@@ -309,26 +312,28 @@ class Sitting {
       record.lambda_rule = planned.lambda_rule;
       record.seed = planned.seed;
       record.identity = planned.identity;
-      if (!part.method.method->has_lambda) record.numbers.erase("l2");
+      if (!experiment.method.method->has_lambda) record.numbers.erase("l2");
       record.seconds = seconds / static_cast<double>(results.size());
       journal.append(record);
       finish(std::move(record));
     }
   }
 
-  std::vector<RunRecord> roll_out_group(const Group& group, double total, const StopToken& stop) {
-    const SweepPart& part = plan_.parts()[group.part];
+  std::vector<RunRecord> run_group_rollouts(const Group& group, double total, const StopToken& stop) {
+    const Experiment& experiment = plan_.experiments()[group.experiment];
     std::vector<HyperParameters> parameters;
     for (const std::size_t run : group.runs) parameters.push_back(plan_.runs()[run].parameters);
-    const auto world = worlds_.get(*part.setting, static_cast<std::uint64_t>(group.seed), part.options);
+    const auto problem = problems_.get(*experiment.factory, static_cast<std::uint64_t>(group.seed), experiment.options);
     PassOptions pass;
     pass.threads = options_.threads;
     pass.memory = group.rows_memory;
-    const LearnerSetup setup{*world, part.options, parameters, static_cast<std::uint64_t>(group.seed), pass, stop};
-    const auto all = static_cast<double>(part.setting->rows_before(part.options.rollouts, part.options));
+    const LearnerSetup setup{*problem, experiment.options, parameters, static_cast<std::uint64_t>(group.seed), pass,
+                             stop};
+    const auto all =
+        static_cast<double>(experiment.factory->rows_before(experiment.options.rollouts, experiment.options));
     double before = 0;
-    return roll_out(*part.method.method, setup, [&](int done, double rows_read) {
-      const double now = static_cast<double>(part.setting->rows_before(done, part.options)) / all;
+    return run_rollouts(*experiment.method.method, setup, [&](int done, double rows_read) {
+      const double now = static_cast<double>(experiment.factory->rows_before(done, experiment.options)) / all;
       const std::lock_guard lock(mutex_);
       state_.rows_read += rows_read;
       state_.share += (now - before) * group.cost / total;
@@ -363,7 +368,7 @@ class Sitting {
     options_.on_progress(state_);
   }
 
-  /// All runs in the plan's order; behind them what earlier sittings finished and this file no longer asks for.
+  /// All runs in the plan's order; behind them what earlier invocations finished and this file no longer asks for.
   std::vector<RunRecord> collect() {
     std::vector<RunRecord> out;
     std::set<std::string> asked;
@@ -403,9 +408,9 @@ class Sitting {
   SweepPlan plan_;
   std::string journal_path_;
   std::string journal_header_;
-  WorldCache worlds_;
+  ProblemCache problems_;
   std::map<std::string, RunRecord> earlier_;   // by identity
-  std::map<std::string, RunRecord> finished_;  // in this sitting
+  std::map<std::string, RunRecord> finished_;  // in this invocation
   std::size_t resumed_ = 0;
   std::mutex mutex_;
   SweepState state_;
@@ -414,7 +419,7 @@ class Sitting {
 }  // namespace
 
 SweepReport run_sweep(const SweepFile& file, const SweepOptions& options) {
-  return Sitting(file, options).run();
+  return SweepRunner(file, options).run();
 }
 
 }  // namespace scrm

@@ -20,14 +20,14 @@ namespace scrm {
 namespace {
 
 // 2^40 rows and more cannot be meant, and would overflow what counts them.
-constexpr int kMostRollouts = 40;
-constexpr std::int64_t kMostFirstBatch = 1'000'000'000;
-constexpr std::int64_t kMostSeeds = 1'000'000;
-constexpr std::int64_t kMostRows = std::int64_t{1} << 50;
+constexpr int kMaxSweepRollouts = 40;
+constexpr std::int64_t kMaxFirstBatch = 1'000'000'000;
+constexpr std::int64_t kMaxSeeds = 1'000'000;
+constexpr std::int64_t kMaxRows = std::int64_t{1} << 50;
 // Beyond these, no kernel matrix is worth its digits, or fits any machine.
-constexpr int kMostDegree = 8;
-constexpr std::int64_t kMostPoints = 100'000;
-constexpr double kLargest = std::numeric_limits<double>::max();
+constexpr int kMaxDegree = 8;
+constexpr std::int64_t kMaxPoints = 100'000;
+constexpr double kMaxNumber = std::numeric_limits<double>::max();
 const char* kDefaultDataDir = "../shared/data";
 
 const std::vector<std::string> kTopKeys = {"environments", "methods", "seeds", "data_dir", "environment", "method"};
@@ -116,8 +116,8 @@ class SweepFile::Reader {
   double number(const toml::node& node, const std::string& key, double least, double most) const {
     const auto value = node.value<double>();
     if (!value || !(*value >= least && *value <= most)) {
-      if (most < kLargest) fail(node, key, fmt::format("wants a number from {} to {}", least, most));
-      if (least == -kLargest) fail(node, key, "wants a finite number");
+      if (most < kMaxNumber) fail(node, key, fmt::format("wants a number from {} to {}", least, most));
+      if (least == -kMaxNumber) fail(node, key, "wants a finite number");
       // The least positive number that can be written down stands for zero itself being too little.
       fail(node, key,
            least > 0 && least < 1e-300 ? "wants a number above 0" : fmt::format("wants a number of {} or more", least));
@@ -125,7 +125,7 @@ class SweepFile::Reader {
     return *value;
   }
 
-  std::int64_t whole(const toml::node& node, const std::string& key, std::int64_t least, std::int64_t most) const {
+  std::int64_t integer(const toml::node& node, const std::string& key, std::int64_t least, std::int64_t most) const {
     const auto value = node.value_exact<std::int64_t>();
     if (!value || *value < least || *value > most) {
       fail(node, key, fmt::format("wants a whole number from {} to {}", least, most));
@@ -133,7 +133,7 @@ class SweepFile::Reader {
     return *value;
   }
 
-  bool truth(const toml::node& node, const std::string& key) const {
+  bool boolean(const toml::node& node, const std::string& key) const {
     const auto value = node.value_exact<bool>();
     if (!value) fail(node, key, "wants true or false");
     return *value;
@@ -146,7 +146,7 @@ class SweepFile::Reader {
   }
 
   /// Position of the word among `words`.
-  std::size_t word(const toml::node& node, const std::string& key, const std::vector<std::string>& words) const {
+  std::size_t choice(const toml::node& node, const std::string& key, const std::vector<std::string>& words) const {
     const auto value = node.value_exact<std::string>();
     const auto found = value ? std::find(words.begin(), words.end(), *value) : words.end();
     if (found == words.end()) fail(node, key, fmt::format("wants one of \"{}\"", fmt::join(words, "\", \"")));
@@ -181,23 +181,23 @@ class SweepFile::Reader {
     if (const toml::array* list = node->as_array()) {
       if (list->empty()) fail(*node, "seeds", "the list is empty");
       for (const toml::node& item : *list) {
-        out.push_back(whole(item, "seeds", 0, std::numeric_limits<std::int64_t>::max()));
+        out.push_back(integer(item, "seeds", 0, std::numeric_limits<std::int64_t>::max()));
         if (std::count(out.begin(), out.end(), out.back()) > 1) fail(item, "seeds", "a seed comes twice");
       }
       return out;
     }
-    const std::int64_t count = whole(*node, "seeds", 1, kMostSeeds);
+    const std::int64_t count = integer(*node, "seeds", 1, kMaxSeeds);
     for (std::int64_t seed = 0; seed < count; ++seed) out.push_back(seed);
     return out;
   }
 
   std::vector<double> numbers(const toml::node& node, const std::string& key, double least) const {
     const toml::array* list = node.as_array();
-    if (list == nullptr) return {number(node, key, least, kLargest)};
+    if (list == nullptr) return {number(node, key, least, kMaxNumber)};
     if (list->empty()) fail(node, key, "the list is empty");
     std::vector<double> out;
     for (const toml::node& item : *list) {
-      out.push_back(number(item, key, least, kLargest));
+      out.push_back(number(item, key, least, kMaxNumber));
       if (std::count(out.begin(), out.end(), out.back()) > 1)
         fail(item, key, fmt::format("{} comes twice", out.back()));
     }
@@ -208,10 +208,10 @@ class SweepFile::Reader {
     std::vector<LambdaChoice> out;
     const auto add = [&](const toml::node& item) {
       if (item.is_string()) {
-        const std::size_t rule = word(item, "lambdas", {"auto", "theory", "log-rows"});
+        const std::size_t rule = choice(item, "lambdas", {"auto", "theory", "log-rows"});
         out.push_back({std::array{LambdaKind::automatic, LambdaKind::theory, LambdaKind::log_rows}[rule], 0});
       } else {
-        const double value = number(item, "lambdas", 0, kLargest);
+        const double value = number(item, "lambdas", 0, kMaxNumber);
         out.push_back({LambdaKind::given, value});
       }
       for (std::size_t i = 0; i + 1 < out.size(); ++i) {
@@ -244,18 +244,18 @@ class SweepFile::Reader {
  private:
   bool apply_schedule(const std::string& key, const toml::node& node, RunOptions& options) const {
     if (key == "protocol") {
-      options.protocol = word(node, key, {"paper", "published"}) == 0 ? Protocol::paper : Protocol::published;
+      options.protocol = choice(node, key, {"paper", "published"}) == 0 ? Protocol::paper : Protocol::published;
     } else if (key == "rollouts") {
-      options.rollouts = static_cast<int>(whole(node, key, 1, kMostRollouts));
+      options.rollouts = static_cast<int>(integer(node, key, 1, kMaxSweepRollouts));
     } else if (key == "first_batch") {
-      options.batches.first = whole(node, key, 1, kMostFirstBatch);
+      options.batches.first = integer(node, key, 1, kMaxFirstBatch);
     } else if (key == "growth") {
-      options.batches.growth = word(node, key, {"doubling", "linear"}) == 0 ? Growth::doubling : Growth::linear;
+      options.batches.growth = choice(node, key, {"doubling", "linear"}) == 0 ? Growth::doubling : Growth::linear;
     } else if (key == "past") {
       constexpr std::array kPast = {PastRollouts::last, PastRollouts::naive, PastRollouts::balance};
-      options.past = kPast[word(node, key, {"last", "all-naive", "all-balance"})];
+      options.past = kPast[choice(node, key, {"last", "all-naive", "all-balance"})];
     } else if (key == "warm_start") {
-      options.warm_start = truth(node, key);
+      options.warm_start = boolean(node, key);
     } else {
       return false;
     }
@@ -266,25 +266,25 @@ class SweepFile::Reader {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     if (key == "estimator") {
       const std::vector<std::string> names = {"ips", "clipped", "snips", "ips-ix", "additive"};
-      options.estimator = learning_estimator(names[word(node, key, names)]);
+      options.estimator = parse_learning_estimator(names[choice(node, key, names)]);
     } else if (key == "penalty") {
-      options.penalty = word(node, key, {"se", "sd"}) == 0 ? Penalty::se : Penalty::sd;
+      options.penalty = choice(node, key, {"se", "sd"}) == 0 ? Penalty::se : Penalty::sd;
     } else if (key == "lambda_candidates") {
       options.lambda_candidates = numbers(node, key, 0);
     } else if (key == "l2") {
       options.l2 = numbers(node, key, 0);
     } else if (key == "alpha") {
-      options.alpha = number(node, key, std::numeric_limits<double>::min(), kLargest);
+      options.alpha = number(node, key, std::numeric_limits<double>::min(), kMaxNumber);
     } else if (key == "largest_weight") {
       options.largest_weight = number(node, key, std::numeric_limits<double>::min(), kInfinity);
     } else if (key == "bound") {
-      const std::vector<double> box = numbers(node, key, -kLargest);
+      const std::vector<double> box = numbers(node, key, -kMaxNumber);
       if (box.size() != 2 || !(box[0] < box[1])) fail(node, key, "wants two numbers, the lower first");
       options.bound = {box[0], box[1]};
     } else if (key == "max_iterations") {
-      options.max_iterations = static_cast<int>(whole(node, key, 1, 1'000'000));
+      options.max_iterations = static_cast<int>(integer(node, key, 1, 1'000'000));
     } else if (key == "tolerance") {
-      options.tolerance = number(node, key, 0, kLargest);
+      options.tolerance = number(node, key, 0, kMaxNumber);
     } else if (key == "relative_decrease") {
       options.relative_decrease = number(node, key, 0, 1);
     } else {
@@ -296,19 +296,19 @@ class SweepFile::Reader {
   bool apply_bandit(const std::string& key, const toml::node& node, BanditOptions& options) const {
     if (key == "kernel") {
       constexpr std::array kKernels = {KernelKind::linear, KernelKind::polynomial, KernelKind::gaussian};
-      options.kernel = kKernels[word(node, key, {"linear", "polynomial", "gaussian"})];
+      options.kernel = kKernels[choice(node, key, {"linear", "polynomial", "gaussian"})];
     } else if (key == "degree") {
-      options.degree = static_cast<int>(whole(node, key, 1, kMostDegree));
+      options.degree = static_cast<int>(integer(node, key, 1, kMaxDegree));
     } else if (key == "length") {
-      options.length = number(node, key, std::numeric_limits<double>::min(), kLargest);
+      options.length = number(node, key, std::numeric_limits<double>::min(), kMaxNumber);
     } else if (key == "beta") {
-      options.beta = word(node, key, {"rows", "batches"}) == 0 ? BetaRule::rows : BetaRule::batches;
+      options.beta = choice(node, key, {"rows", "batches"}) == 0 ? BetaRule::rows : BetaRule::batches;
     } else if (key == "encoding") {
-      options.encoding = word(node, key, {"integer", "bits"}) == 0 ? ActionEncoding::integer : ActionEncoding::bits;
+      options.encoding = choice(node, key, {"integer", "bits"}) == 0 ? ActionEncoding::integer : ActionEncoding::bits;
     } else if (key == "points") {
-      options.points = whole(node, key, 1, kMostPoints);
+      options.points = integer(node, key, 1, kMaxPoints);
     } else if (key == "compare_points") {
-      options.compare_points = truth(node, key);
+      options.compare_points = boolean(node, key);
     } else if (key == "bandit_lambdas") {
       options.lambdas = numbers(node, key, 0);
     } else {
@@ -321,17 +321,17 @@ class SweepFile::Reader {
     if (key == "epsilon") {
       options.epsilon = number(node, key, 0, 1);
     } else if (key == "mixing") {
-      options.mixing = word(node, key, {"label", "joint"}) == 0 ? Mixing::label : Mixing::joint;
+      options.mixing = choice(node, key, {"label", "joint"}) == 0 ? Mixing::label : Mixing::joint;
     } else if (key == "replays") {
-      options.replays = static_cast<int>(whole(node, key, 1, kBlockRows));
+      options.replays = static_cast<int>(integer(node, key, 1, kBlockRows));
       // A context and its replays must fit into a block without a rest.
       if (kBlockRows % options.replays != 0) fail(node, key, fmt::format("wants a divisor of {}", kBlockRows));
     } else if (key == "projection") {
-      options.projection = whole(node, key, 0, 1'000'000);
+      options.projection = integer(node, key, 0, 1'000'000);
     } else if (key == "bonus") {
-      options.bonus = number(node, key, -kLargest, kLargest);
+      options.bonus = number(node, key, -kMaxNumber, kMaxNumber);
     } else if (key == "unit_length") {
-      options.unit_length = truth(node, key);
+      options.unit_length = boolean(node, key);
     }
   }
 
@@ -403,7 +403,7 @@ RunOptions SweepFile::options(const RunOptions& defaults, const std::string& env
   const BatchPlan& batches = options.batches;
   // The batch behind the last counts too: regret is charged for it.
   const std::int64_t firsts = BatchPlan{1, batches.growth}.begin(options.rollouts + 1);
-  if (batches.first > kMostRows / firsts) {
+  if (batches.first > kMaxRows / firsts) {
     throw Error(ErrorKind::usage,
                 fmt::format("{} / {}: rollouts = {} with first_batch = {} are more rows than any machine can go "
                             "through; take fewer rollouts, a smaller first batch or growth = \"linear\"",

@@ -23,49 +23,51 @@ std::string hash_of(const std::string& text) {
   return fmt::format("{:016x}{:016x}", fnv(text, 0xcbf29ce484222325), fnv(text, 0x9ae16a3b2f90404f));
 }
 
-std::string describe(const SweepPart& part) {
-  return fmt::format("[{} / {}]\nversion = {}\nmethod = {}\ndata = {}\n{}", part.environment, part.method.name,
-                     version(), part.method.method->name, part.setting != nullptr ? part.setting->fingerprint() : "",
-                     describe(part.options));
+std::string describe(const Experiment& experiment) {
+  return fmt::format("[{} / {}]\nversion = {}\nmethod = {}\ndata = {}\n{}", experiment.environment,
+                     experiment.method.name, version(), experiment.method.method->name,
+                     experiment.factory != nullptr ? experiment.factory->fingerprint() : "",
+                     describe(experiment.options));
 }
 
-std::vector<HyperParameters> grid(const SweepPart& part) {
-  if (!part.method.method->has_lambda) return {{}};
+std::vector<HyperParameters> grid(const Experiment& experiment) {
+  if (!experiment.method.method->has_lambda) return {{}};
   std::vector<HyperParameters> out;
-  if (const std::span<const double> own = part.method.method->lambdas; !own.empty()) {
-    const std::optional<std::vector<double>>& given = part.options.bandit.lambdas;
+  if (const std::span<const double> own = experiment.method.method->lambdas; !own.empty()) {
+    const std::optional<std::vector<double>>& given = experiment.options.bandit.lambdas;
     for (const double lambda : given ? std::span(*given) : own) out.push_back({{LambdaKind::given, lambda}, 0.0});
     return out;
   }
-  for (const LambdaChoice& lambda : part.options.lambdas) {
-    for (const double l2 : part.options.l2) out.push_back({lambda, l2});
+  for (const LambdaChoice& lambda : experiment.options.lambdas) {
+    for (const double l2 : experiment.options.l2) out.push_back({lambda, l2});
   }
   return out;
 }
 
-/// Names and values of one part, in the order of its text.
-using Settled = std::vector<std::pair<std::string, std::string>>;
+/// Names and values of one experiment, in the order of its text.
+using OptionList = std::vector<std::pair<std::string, std::string>>;
 
-/// The lines `name = value` of each part.
-std::map<std::string, Settled> sections(const std::string& text) {
-  std::map<std::string, Settled> out;
+/// The lines `name = value` of each experiment.
+std::map<std::string, OptionList> parse_options_text(const std::string& text) {
+  std::map<std::string, OptionList> out;
   std::istringstream lines(text);
-  std::string part;
+  std::string experiment;
   for (std::string line; std::getline(lines, line);) {
     if (line.size() > 1 && line.front() == '[') {
-      part = line.substr(1, line.size() - 2);
+      experiment = line.substr(1, line.size() - 2);
       continue;
     }
     const std::size_t equals = std::min(line.find(" = "), line.size());
-    out[part].emplace_back(line.substr(0, equals), line.substr(std::min(equals + 3, line.size())));
+    out[experiment].emplace_back(line.substr(0, equals), line.substr(std::min(equals + 3, line.size())));
   }
   return out;
 }
 
 /// The value of that name as a sentence says it.
-std::string value_of(const Settled& part, const std::string& name) {
-  const auto found = std::find_if(part.begin(), part.end(), [&name](const auto& entry) { return entry.first == name; });
-  if (found == part.end()) return "not known";
+std::string value_of(const OptionList& experiment, const std::string& name) {
+  const auto found =
+      std::find_if(experiment.begin(), experiment.end(), [&name](const auto& entry) { return entry.first == name; });
+  if (found == experiment.end()) return "not known";
   return found->second.empty() ? "empty" : found->second;
 }
 
@@ -76,47 +78,47 @@ SweepPlan::SweepPlan(const SweepFile& file) {
     std::string failure;
     try {
       const std::string name = is_path(environment) ? file.resolved(environment) : environment;
-      settings_[environment] = make_setting(name, file.data_dir());
+      factories_[environment] = make_problem_factory(name, file.data_dir());
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::usage) throw;
       failure = error.what();
     }
-    for (const SweepMethod& method : file.methods()) add_part(file, environment, method, failure);
+    for (const SweepMethod& method : file.methods()) add_experiment(file, environment, method, failure);
   }
 }
 
-void SweepPlan::add_part(const SweepFile& file, const std::string& environment, const SweepMethod& method,
-                         const std::string& failure) {
-  const Setting* setting = settings_[environment].get();
-  if (setting != nullptr && method.method->labelled_only && !setting->has_labels()) {
-    remarks_.push_back(fmt::format("{} is left out on {}: its actions are not bits", method.name, environment));
+void SweepPlan::add_experiment(const SweepFile& file, const std::string& environment, const SweepMethod& method,
+                               const std::string& failure) {
+  const ProblemFactory* factory = factories_[environment].get();
+  if (factory != nullptr && method.method->labelled_only && !factory->has_labels()) {
+    warnings_.push_back(fmt::format("{} is left out on {}: its actions are not bits", method.name, environment));
     return;
   }
-  SweepPart part;
-  part.environment = environment;
-  part.method = method;
-  part.setting = setting;
-  part.failure = failure;
-  part.options = file.options(setting != nullptr ? setting->defaults() : RunOptions{}, environment, method.name);
-  // Without its data nothing can be said about a part that a later sitting, with the data, would have to agree with.
-  if (setting != nullptr) options_text_ += describe(part);
-  parts_.push_back(std::move(part));
-  add_runs(file, parts_.size() - 1);
+  Experiment experiment;
+  experiment.environment = environment;
+  experiment.method = method;
+  experiment.factory = factory;
+  experiment.failure = failure;
+  experiment.options = file.options(factory != nullptr ? factory->defaults() : RunOptions{}, environment, method.name);
+  // Without its data nothing can be said about an experiment that a later invocation, with data, must agree with.
+  if (factory != nullptr) options_text_ += describe(experiment);
+  experiments_.push_back(std::move(experiment));
+  add_runs(file, experiments_.size() - 1);
 }
 
 void SweepPlan::add_runs(const SweepFile& file, std::size_t index) {
-  const SweepPart& part = parts_[index];
-  const std::string text = describe(part);
-  for (const HyperParameters& parameters : grid(part)) {
+  const Experiment& experiment = experiments_[index];
+  const std::string text = describe(experiment);
+  for (const HyperParameters& parameters : grid(experiment)) {
     for (const std::int64_t seed : file.seeds()) {
       PlannedRun run;
-      run.part = index;
+      run.experiment = index;
       run.parameters = parameters;
       RunRecord& record = run.record;
-      record.environment = part.environment;
-      record.method = part.method.name;
+      record.environment = experiment.environment;
+      record.method = experiment.method.name;
       record.seed = seed;
-      if (part.method.method->has_lambda) {
+      if (experiment.method.method->has_lambda) {
         record.lambda_rule = to_string(parameters.lambda.kind);
         if (parameters.lambda.kind == LambdaKind::given) record.hyperparameter = parameters.lambda.value;
         record.numbers["l2"] = parameters.l2;
@@ -133,12 +135,12 @@ std::string run_key(const RunRecord& run) {
                      run.hyperparameter, l2 != run.numbers.end() ? l2->second : 0.0, run.seed);
 }
 
-std::vector<std::string> conflicts(const std::string& before, const std::string& now) {
+std::vector<std::string> option_conflicts(const std::string& before, const std::string& now) {
   std::vector<std::string> out;
-  const auto old_parts = sections(before);
-  for (const auto& [part, options] : sections(now)) {
-    const auto old = old_parts.find(part);
-    if (old == old_parts.end()) continue;
+  const auto old_experiments = parse_options_text(before);
+  for (const auto& [experiment, options] : parse_options_text(now)) {
+    const auto old = old_experiments.find(experiment);
+    if (old == old_experiments.end()) continue;
     // By name, since another version may know other options.
     std::vector<std::string> names;
     for (const auto& [name, value] : options) names.push_back(name);
@@ -147,7 +149,7 @@ std::vector<std::string> conflicts(const std::string& before, const std::string&
     }
     for (const std::string& name : names) {
       const std::string was = value_of(old->second, name), is = value_of(options, name);
-      if (was != is) out.push_back(fmt::format("{}: {} was {} and is {}", part, name, was, is));
+      if (was != is) out.push_back(fmt::format("{}: {} was {} and is {}", experiment, name, was, is));
     }
   }
   return out;

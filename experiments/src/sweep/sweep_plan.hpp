@@ -7,23 +7,23 @@
 #include <vector>
 
 #include "scrm/experiments/method.hpp"
+#include "scrm/experiments/problem.hpp"
 #include "scrm/experiments/sweep_file.hpp"
-#include "scrm/experiments/world.hpp"
 #include "scrm/io/run_record.hpp"
 
 namespace scrm {
 
 /// One environment and one method, with the options that hold for both.
-struct SweepPart {
+struct Experiment {
   std::string environment;
   SweepMethod method;
   RunOptions options;
-  const Setting* setting = nullptr;  ///< null when the environment cannot be had
-  std::string failure;               ///< why
+  const ProblemFactory* factory = nullptr;  ///< null when the environment cannot be had
+  std::string failure;                      ///< why
 };
 
 struct PlannedRun {
-  std::size_t part = 0;
+  std::size_t experiment = 0;
   HyperParameters parameters;
   RunRecord record;  ///< environment, method, hyper-parameter, seed and identity are filled in
 };
@@ -34,32 +34,32 @@ class SweepPlan {
   /// exist is a usage Error all the same.
   explicit SweepPlan(const SweepFile& file);
 
-  const std::vector<SweepPart>& parts() const noexcept { return parts_; }
+  const std::vector<Experiment>& experiments() const noexcept { return experiments_; }
   /// In the archive's order: environment, method, hyper-parameter, seed.
   const std::vector<PlannedRun>& runs() const noexcept { return runs_; }
   /// Methods left out where they make no sense, in words.
-  const std::vector<std::string>& remarks() const noexcept { return remarks_; }
+  const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
-  /// What fixes the numbers of each part, as text: a line "[environment / method]" and lines `name = value`.
+  /// What fixes the numbers of each experiment, as text: a line "[environment / method]" and lines `name = value`.
   const std::string& options_text() const noexcept { return options_text_; }
 
  private:
-  void add_part(const SweepFile& file, const std::string& environment, const SweepMethod& method,
-                const std::string& failure);
-  void add_runs(const SweepFile& file, std::size_t part);
+  void add_experiment(const SweepFile& file, const std::string& environment, const SweepMethod& method,
+                      const std::string& failure);
+  void add_runs(const SweepFile& file, std::size_t experiment);
 
-  std::map<std::string, std::unique_ptr<Setting>> settings_;
-  std::vector<SweepPart> parts_;
+  std::map<std::string, std::unique_ptr<ProblemFactory>> factories_;
+  std::vector<Experiment> experiments_;
   std::vector<PlannedRun> runs_;
-  std::vector<std::string> remarks_;
+  std::vector<std::string> warnings_;
   std::string options_text_;
 };
 
 /// What tells runs of one sweep apart: environment, method, hyper-parameters and seed.
 std::string run_key(const RunRecord& run);
 
-/// Where two texts of options disagree about the same part, such as "pricing / scrm: rollouts was 10 and is 12"; empty
-/// when they agree on all parts that both have.
-std::vector<std::string> conflicts(const std::string& before, const std::string& now);
+/// Where two texts of options disagree about one experiment, such as "pricing / scrm: rollouts was 10 and is 12"; empty
+/// when they agree on all experiments that both have.
+std::vector<std::string> option_conflicts(const std::string& before, const std::string& now);
 
 }  // namespace scrm

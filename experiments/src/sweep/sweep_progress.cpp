@@ -36,7 +36,7 @@ SweepProgress::~SweepProgress() {
 
 void SweepProgress::update(const SweepState& state) {
   if (!shown_) return;
-  if (state.last != nullptr && state.last->ok) note_best(*state.last);
+  if (state.last != nullptr && state.last->ok) update_best(*state.last);
   const auto now = std::chrono::steady_clock::now();
   if (std::chrono::duration<double>(now - drawn_).count() < kRedrawSeconds) return;
   drawn_ = now;
@@ -45,7 +45,7 @@ void SweepProgress::update(const SweepState& state) {
   write_stderr("\r" + text + "\033[K");
 }
 
-void SweepProgress::note_best(const RunRecord& run) {
+void SweepProgress::update_best(const RunRecord& run) {
   const double lambda = std::isnan(run.hyperparameter) ? -1 : run.hyperparameter;
   const std::string name = fmt::format("{} {}", run.environment, run.method);
   auto& [sum, count] = sums_[name][lambda];

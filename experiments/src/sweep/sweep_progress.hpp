@@ -20,7 +20,7 @@ class SweepProgress {
   void update(const SweepState& state);
 
  private:
-  void note_best(const RunRecord& run);
+  void update_best(const RunRecord& run);
   std::string line(const SweepState& state, double seconds) const;
 
   bool shown_;

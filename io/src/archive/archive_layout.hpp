@@ -27,6 +27,6 @@ inline bool is_absent(double value) noexcept {
 
 /// Throws when an archive could not hold the run: its curves differ in length, or a column of its own has a name that
 /// is taken or cannot be one. `file` is where it was to be written.
-void require_storable(const RunRecord& run, const std::string& file);
+void validate_run(const RunRecord& run, const std::string& file);
 
 }  // namespace scrm

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "archive/run_bytes.hpp"
+#include "archive/run_serialization.hpp"
 #include "scrm/io/atomic_file.hpp"
 #include "scrm/io/error.hpp"
 
@@ -120,7 +120,7 @@ std::string journal_header(const std::string& header_text) {
 }
 
 std::string journal_frame(const RunRecord& record) {
-  const std::string content = run_bytes(record);
+  const std::string content = serialize_run(record);
   std::string frame;
   frame.reserve(kFrameFixed + content.size());
   put_u64(frame, content.size());
@@ -133,7 +133,7 @@ ParsedJournal parse_journal(const std::string& path, std::string_view bytes) {
   const std::size_t total = bytes.size();
   parsed.contents.header_text = take_header(path, bytes);
   while (const auto content = whole_frame(bytes)) {
-    std::optional<RunRecord> record = run_from_bytes(*content);
+    std::optional<RunRecord> record = deserialize_run(*content);
     if (!record)
       throw Error(
           ErrorKind::data,

@@ -6,10 +6,10 @@
 #include <type_traits>
 
 #include "archive/archive_layout.hpp"
-#include "archive/file_seal.hpp"
+#include "archive/checksum_trailer.hpp"
 #include "file/descriptor.hpp"
 #include "hdf5/attributes.hpp"
-#include "hdf5/file_access.hpp"
+#include "hdf5/hdf5_file.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/result_archive.hpp"
 
@@ -20,24 +20,25 @@ using Texts = std::vector<std::string>;
 
 /// Values of variable length in HDF5's own memory, until they are copied.
 template <class T>
-struct Lent {
-  Lent(hid_t value_type, hid_t value_space, std::size_t count) : values(count), type(value_type), space(value_space) {}
-  ~Lent() { H5Dvlen_reclaim(type, space, H5P_DEFAULT, values.data()); }
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
+struct VlenValues {
+  VlenValues(hid_t value_type, hid_t value_space, std::size_t count)
+      : values(count), type(value_type), space(value_space) {}
+  ~VlenValues() { H5Dvlen_reclaim(type, space, H5P_DEFAULT, values.data()); }
+  VlenValues(const VlenValues&) = delete;
+  VlenValues& operator=(const VlenValues&) = delete;
 
   std::vector<T> values;
   hid_t type, space;
 };
 
-Texts copied(const Lent<char*>& lent) {
+Texts copy_texts(const VlenValues<char*>& vlen) {
   Texts result;
-  for (const char* text : lent.values) result.emplace_back(text == nullptr ? "" : text);
+  for (const char* text : vlen.values) result.emplace_back(text == nullptr ? "" : text);
   return result;
 }
 
 /// A dataset of the archive, opened and measured.
-struct Column {
+struct ArchiveColumn {
   std::string name;  // with the group
   hdf5::Handle dataset, type, space;
   std::vector<hsize_t> shape;
@@ -46,7 +47,7 @@ struct Column {
 
 class ArchiveReader {
  public:
-  explicit ArchiveReader(const std::string& path) : path_(path), file_(open_file(path, nullptr)) {}
+  explicit ArchiveReader(const std::string& path) : path_(path), file_(open_hdf5_file(path, nullptr)) {}
 
   ResultArchive read();
 
@@ -57,7 +58,7 @@ class ArchiveReader {
   void read_curves();
   void read_extras();
 
-  Column open(const std::string& name, std::size_t rank) const;
+  ArchiveColumn open(const std::string& name, std::size_t rank) const;
   /// One value a run.
   Texts texts(const std::string& name) const;
   template <class T>
@@ -66,7 +67,7 @@ class ArchiveReader {
   template <class T>
   std::vector<std::vector<T>> curves(const std::string& name) const;
   template <class T>
-  std::vector<T> values(const Column& column) const;
+  std::vector<T> values(const ArchiveColumn& column) const;
   Texts names_attribute(const char* name) const;
 
   [[noreturn]] void fail(const std::string& name, const std::string& what) const {
@@ -74,13 +75,13 @@ class ArchiveReader {
   }
 
   const std::string& path_;
-  FileAccess file_;
+  Hdf5File file_;
   ResultArchive archive_;
   std::vector<std::int64_t> rollouts_;  // of each run
 };
 
-Column ArchiveReader::open(const std::string& name, std::size_t rank) const {
-  Column column;
+ArchiveColumn ArchiveReader::open(const std::string& name, std::size_t rank) const {
+  ArchiveColumn column;
   column.name = "runs/" + name;
   const hid_t root = file_.handle.get();
   if (H5Lexists(root, "runs", H5P_DEFAULT) <= 0 || H5Lexists(root, column.name.c_str(), H5P_DEFAULT) <= 0)
@@ -95,10 +96,10 @@ Column ArchiveReader::open(const std::string& name, std::size_t rank) const {
   column.shape.resize(rank);
   H5Sget_simple_extent_dims(column.space.get(), column.shape.data(), nullptr);
   // Compression makes a value no smaller than this; larger sizes come from damage, and must not be allocated.
-  constexpr double kMostPerByte = 1100;
+  constexpr double kMaxValuesPerByte = 1100;
   double size = 1;
   for (const hsize_t length : column.shape) size *= static_cast<double>(length);
-  if (size > kMostPerByte * static_cast<double>(file_.bytes))
+  if (size > kMaxValuesPerByte * static_cast<double>(file_.bytes))
     fail(column.name, fmt::format("cannot have {} values in a file of {} bytes; it is damaged", size, file_.bytes));
   column.count = static_cast<std::size_t>(size);
   if (column.shape[0] != archive_.runs.size() && name != "environment")
@@ -107,7 +108,7 @@ Column ArchiveReader::open(const std::string& name, std::size_t rank) const {
 }
 
 template <class T>
-std::vector<T> ArchiveReader::values(const Column& column) const {
+std::vector<T> ArchiveReader::values(const ArchiveColumn& column) const {
   const H5T_class_t kind = H5Tget_class(column.type.get());
   constexpr bool kReal = std::is_floating_point_v<T>;
   if (kind != H5T_INTEGER && !(kReal && kind == H5T_FLOAT))
@@ -125,18 +126,18 @@ std::vector<T> ArchiveReader::numbers(const std::string& name) const {
 }
 
 Texts ArchiveReader::texts(const std::string& name) const {
-  const Column column = open(name, 1);
+  const ArchiveColumn column = open(name, 1);
   if (H5Tis_variable_str(column.type.get()) <= 0) fail(column.name, "must hold text of variable length");
-  Lent<char*> lent(column.type.get(), column.space.get(), column.count);
+  VlenValues<char*> vlen(column.type.get(), column.space.get(), column.count);
   if (column.count > 0 &&
-      H5Dread(column.dataset.get(), column.type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, lent.values.data()) < 0)
+      H5Dread(column.dataset.get(), column.type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, vlen.values.data()) < 0)
     hdf5::fail(ErrorKind::data, "cannot be read", {path_, column.name});
-  return copied(lent);
+  return copy_texts(vlen);
 }
 
 template <class T>
 std::vector<std::vector<T>> ArchiveReader::curves(const std::string& name) const {
-  const Column column = open(name, 2);
+  const ArchiveColumn column = open(name, 2);
   const std::vector<T> table = values<T>(column);
   const std::size_t width = column.shape[1];
   std::vector<std::vector<T>> result;
@@ -159,10 +160,10 @@ Texts ArchiveReader::names_attribute(const char* name) const {
   const hssize_t count = H5Sget_simple_extent_npoints(space.get());
   if (!attribute.valid() || count < 0 || count > file_.bytes) fail(place, "cannot be read");
   if (H5Tis_variable_str(type.get()) <= 0) fail(place, "must be a list of texts of variable length");
-  Lent<char*> lent(type.get(), space.get(), static_cast<std::size_t>(count));
-  if (count > 0 && H5Aread(attribute.get(), type.get(), lent.values.data()) < 0)
+  VlenValues<char*> vlen(type.get(), space.get(), static_cast<std::size_t>(count));
+  if (count > 0 && H5Aread(attribute.get(), type.get(), vlen.values.data()) < 0)
     hdf5::fail(ErrorKind::data, "cannot be read", {path_, place});
-  return copied(lent);
+  return copy_texts(vlen);
 }
 
 void ArchiveReader::read_attributes() {
@@ -232,17 +233,17 @@ void ArchiveReader::read_curves() {
 }
 
 void ArchiveReader::read_theta() {
-  const Column column = open("theta", 1);
+  const ArchiveColumn column = open("theta", 1);
   const hdf5::Handle base(H5Tget_class(column.type.get()) == H5T_VLEN ? H5Tget_super(column.type.get()) : -1, H5Tclose);
   if (!base.valid() || H5Tget_class(base.get()) != H5T_FLOAT) fail(column.name, "must hold lists of numbers");
   const hdf5::Handle type(H5Tvlen_create(H5T_NATIVE_DOUBLE), H5Tclose);
-  Lent<hvl_t> lent(type.get(), column.space.get(), column.count);
+  VlenValues<hvl_t> vlen(type.get(), column.space.get(), column.count);
   if (column.count > 0 &&
-      H5Dread(column.dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, lent.values.data()) < 0)
+      H5Dread(column.dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, vlen.values.data()) < 0)
     hdf5::fail(ErrorKind::data, "cannot be read", {path_, column.name});
   for (std::size_t i = 0; i < archive_.runs.size(); ++i) {
-    const auto* first = static_cast<const double*>(lent.values[i].p);
-    archive_.runs[i].theta.assign(first, first + lent.values[i].len);
+    const auto* first = static_cast<const double*>(vlen.values[i].p);
+    archive_.runs[i].theta.assign(first, first + vlen.values[i].len);
   }
 }
 
@@ -273,7 +274,8 @@ ResultArchive ArchiveReader::read() {
 
 ResultArchive read_archive(const std::string& path) {
   try {
-    if (check_seal(Descriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)).get()) == Seal::broken)
+    if (verify_checksum(Descriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)).get()) ==
+        ChecksumStatus::mismatch)
       throw Error(ErrorKind::data, "is damaged: its bytes are not those that were written; take a copy that is whole",
                   {.file = path});
     return ArchiveReader(path).read();

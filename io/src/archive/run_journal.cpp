@@ -18,7 +18,7 @@ namespace scrm {
 namespace {
 
 /// Why a record is not on disk.
-enum class Trouble : std::uint8_t {
+enum class AppendFailure : std::uint8_t {
   none,
   write,    ///< the file is as it was before
   sync,     ///< nobody knows what the disk holds
@@ -29,8 +29,8 @@ enum class Trouble : std::uint8_t {
 /// A record on its way to the disk; lives on the stack of the thread that appends it.
 struct Entry {
   std::string frame;
-  bool settled = false;
-  Trouble trouble = Trouble::none;
+  bool done = false;
+  AppendFailure failure = AppendFailure::none;
   int error = 0;
 };
 
@@ -44,10 +44,10 @@ struct RunJournal::Impl {
 
   std::string path;
   Descriptor file;
-  JournalContents found;
+  JournalContents initial_contents;
 
   std::mutex mutex;
-  std::condition_variable settled;
+  std::condition_variable batch_done;
   std::vector<Entry*> queue;
   bool writing = false;  // one thread at a time writes, for all that wait
   std::size_t runs = 0;  // on disk
@@ -62,7 +62,7 @@ std::size_t RunJournal::Impl::write_batch(const std::vector<Entry*>& batch) noex
   std::size_t written = 0;
   int error = 0;
   for (Entry* entry : batch) {
-    if (broken) entry->trouble = Trouble::broken;
+    if (broken) entry->failure = AppendFailure::broken;
     if (!broken && error == 0) error = write_at(file, entry->frame, reached);
     if (broken || error != 0) continue;
     reached += static_cast<std::int64_t>(entry->frame.size());
@@ -71,22 +71,22 @@ std::size_t RunJournal::Impl::write_batch(const std::vector<Entry*>& batch) noex
   if (broken) return 0;
   // A tail that cannot be cut off would stand between this record and the next.
   if (error != 0 && ::ftruncate(file.get(), static_cast<off_t>(reached)) != 0) broken = true;
-  Trouble rest = Trouble::write;
-  Trouble first = Trouble::none;
+  AppendFailure rest = AppendFailure::write;
+  AppendFailure first = AppendFailure::none;
   struct stat status {};
   // After a failed sync the kernel forgets what it could not write: trying again would report a success that is none.
   if (::fdatasync(file.get()) != 0) {
     error = errno;
-    first = rest = Trouble::sync;
+    first = rest = AppendFailure::sync;
   } else if (::fstat(file.get(), &status) == 0 && status.st_nlink == 0) {
-    first = rest = Trouble::deleted;
+    first = rest = AppendFailure::deleted;
   }
-  broken = broken || first != Trouble::none;
+  broken = broken || first != AppendFailure::none;
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    batch[i]->trouble = i < written ? first : rest;
+    batch[i]->failure = i < written ? first : rest;
     batch[i]->error = error;
   }
-  if (first != Trouble::none) return 0;
+  if (first != AppendFailure::none) return 0;
   end = reached;
   return written;
 }
@@ -94,16 +94,16 @@ std::size_t RunJournal::Impl::write_batch(const std::vector<Entry*>& batch) noex
 void RunJournal::Impl::fail(const Entry& entry) {
   const std::string kept = fmt::format("the {} finished runs before it are kept here", runs);
   const auto message = [&]() -> std::string {
-    switch (entry.trouble) {
-      case Trouble::deleted:
+    switch (entry.failure) {
+      case AppendFailure::deleted:
         return "this journal was deleted or replaced while it was written to, and its runs with it; begin again, and "
                "leave the file alone until the sweep has ended";
-      case Trouble::broken:
+      case AppendFailure::broken:
         return fmt::format(
             "cannot record a finished run after an earlier failure of the disk; {}: see to the disk, then "
             "go on with --resume",
             kept);
-      case Trouble::sync:
+      case AppendFailure::sync:
         return fmt::format("cannot bring a finished run to disk: {}; {}: see to the disk, then go on with --resume",
                            std::strerror(entry.error), kept);
       default:
@@ -138,23 +138,23 @@ RunJournal::RunJournal(const std::string& path, const std::string& header_text) 
                 {.file = path});
   impl_->end = parsed.whole_bytes;
   impl_->runs = parsed.contents.records.size();
-  impl_->found = std::move(parsed.contents);
+  impl_->initial_contents = std::move(parsed.contents);
 }
 
 RunJournal::~RunJournal() = default;
 
-const JournalContents& RunJournal::found() const noexcept {
-  return impl_->found;
+const JournalContents& RunJournal::initial_contents() const noexcept {
+  return impl_->initial_contents;
 }
 
 void RunJournal::append(const RunRecord& record) {
-  require_storable(record, impl_->path);
+  validate_run(record, impl_->path);
   Entry entry{.frame = journal_frame(record)};
   std::unique_lock lock(impl_->mutex);
   impl_->queue.push_back(&entry);
-  while (!entry.settled) {
+  while (!entry.done) {
     if (impl_->writing) {
-      impl_->settled.wait(lock);
+      impl_->batch_done.wait(lock);
       continue;
     }
     impl_->writing = true;
@@ -163,16 +163,16 @@ void RunJournal::append(const RunRecord& record) {
     const std::size_t durable = impl_->write_batch(batch);
     lock.lock();
     impl_->runs += durable;
-    for (Entry* written : batch) written->settled = true;
+    for (Entry* written : batch) written->done = true;
     impl_->writing = false;
-    impl_->settled.notify_all();
+    impl_->batch_done.notify_all();
   }
-  if (entry.trouble != Trouble::none) impl_->fail(entry);
+  if (entry.failure != AppendFailure::none) impl_->fail(entry);
 }
 
 void RunJournal::remove() {
   std::unique_lock lock(impl_->mutex);
-  impl_->settled.wait(lock, [this] { return !impl_->writing; });
+  impl_->batch_done.wait(lock, [this] { return !impl_->writing; });
   impl_->broken = true;
   if (::unlink(impl_->path.c_str()) != 0 && errno != ENOENT)
     throw Error(ErrorKind::file, fmt::format("cannot be deleted: {}", std::strerror(errno)), {.file = impl_->path});

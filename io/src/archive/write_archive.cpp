@@ -7,7 +7,7 @@
 #include <set>
 
 #include "archive/archive_layout.hpp"
-#include "archive/file_seal.hpp"
+#include "archive/checksum_trailer.hpp"
 #include "file/utf8.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/hdf5_handle.hpp"
@@ -44,7 +44,7 @@ class ArchiveWriter {
 
  private:
   /// Finds the extra columns and the longest run, and refuses what cannot be stored.
-  void survey();
+  void collect_columns();
   void write_attributes();
   void write_text_columns();
   void write_number_columns();
@@ -80,7 +80,7 @@ class ArchiveWriter {
 
 ArchiveWriter::ArchiveWriter(const std::string& path, const ResultArchive& archive)
     : path_(path), archive_(archive), file_(path) {
-  survey();
+  collect_columns();
 }
 
 ArchiveWriter::~ArchiveWriter() {
@@ -98,14 +98,14 @@ void ArchiveWriter::fail(const std::string& name, const std::string& what) const
               place);
 }
 
-void ArchiveWriter::survey() {
+void ArchiveWriter::collect_columns() {
   for (const auto& [name, value] : archive_.attributes) {
-    if (name.empty() || utf8(name) != name || name == "format" || name == "format_version")
+    if (name.empty() || sanitize_utf8(name) != name || name == "format" || name == "format_version")
       throw Error(ErrorKind::usage, fmt::format("'{}' cannot be an attribute of an archive; rename it", name),
                   {.file = path_});
   }
   for (const RunRecord& run : archive_.runs) {
-    require_storable(run, path_);
+    validate_run(run, path_);
     rollouts_ = std::max(rollouts_, run.loss.size());
     for (const auto& [name, value] : run.numbers) extra_numbers_.insert(name);
     for (const auto& [name, values] : run.curves) extra_curves_.insert(name);
@@ -132,7 +132,8 @@ void ArchiveWriter::write_attributes() {
   const hid_t root = handle_.get();
   bool good = write_attribute(root, "format", std::string(kArchiveFormat)) &&
               write_attribute(root, "format_version", kArchiveVersion);
-  for (const auto& [name, value] : archive_.attributes) good = good && write_attribute(root, name.c_str(), utf8(value));
+  for (const auto& [name, value] : archive_.attributes)
+    good = good && write_attribute(root, name.c_str(), sanitize_utf8(value));
   if (!good) fail("", "cannot write the attributes");
   names_attribute(kExtraNumbers, extra_numbers_);
   names_attribute(kExtraCurves, extra_curves_);
@@ -141,12 +142,13 @@ void ArchiveWriter::write_attributes() {
 void ArchiveWriter::dataset(const std::string& name, hid_t file_type, hid_t memory_type,
                             const std::vector<hsize_t>& shape, const void* data) {
   const std::string full_name = "runs/" + name;
-  const hdf5::Handle how(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  const hdf5::Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   // Without times, the same runs give the same file.
-  if (H5Pset_obj_track_times(how.get(), false) < 0) fail(full_name, "cannot be set up");
+  if (H5Pset_obj_track_times(properties.get(), false) < 0) fail(full_name, "cannot be set up");
   const hdf5::Handle space(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), H5Sclose);
   const hdf5::Handle dataset(
-      H5Dcreate2(group_.get(), name.c_str(), file_type, space.get(), H5P_DEFAULT, how.get(), H5P_DEFAULT), H5Dclose);
+      H5Dcreate2(group_.get(), name.c_str(), file_type, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+      H5Dclose);
   if (!dataset.valid()) fail(full_name, "cannot be created");
   if (H5Sget_simple_extent_npoints(space.get()) > 0 &&
       H5Dwrite(dataset.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
@@ -156,7 +158,7 @@ void ArchiveWriter::dataset(const std::string& name, hid_t file_type, hid_t memo
 
 void ArchiveWriter::texts(const std::string& name, const std::function<std::string(const RunRecord&)>& of) {
   Texts column;
-  for (const RunRecord& run : archive_.runs) column.push_back(utf8(of(run)));
+  for (const RunRecord& run : archive_.runs) column.push_back(sanitize_utf8(of(run)));
   const hdf5::Handle type = text_type();
   dataset(name, type.get(), type.get(), {column.size()}, pointers(column).data());
 }
@@ -238,7 +240,7 @@ void ArchiveWriter::close() {
   const bool good = group_.reset();
   if (!handle_.reset() || !good) fail("", "cannot finish the archive");
   check_writes("");
-  status_.error = seal_file(file_.temporary_path());
+  status_.error = append_checksum(file_.temporary_path());
   check_writes("");
 }
 
@@ -246,9 +248,9 @@ void ArchiveWriter::write() {
   const hdf5::Lock lock;
   handle_ = hdf5::create_file(file_.temporary_path(), status_);
   if (!handle_.valid()) fail("", "cannot write");
-  const hdf5::Handle how(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
-  if (H5Pset_obj_track_times(how.get(), false) < 0) fail("runs", "cannot be set up");
-  group_ = hdf5::Handle(H5Gcreate2(handle_.get(), "runs", H5P_DEFAULT, how.get(), H5P_DEFAULT), H5Gclose);
+  const hdf5::Handle properties(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+  if (H5Pset_obj_track_times(properties.get(), false) < 0) fail("runs", "cannot be set up");
+  group_ = hdf5::Handle(H5Gcreate2(handle_.get(), "runs", H5P_DEFAULT, properties.get(), H5P_DEFAULT), H5Gclose);
   if (!group_.valid()) fail("runs", "cannot be created");
   write_attributes();
   write_text_columns();

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kListed = 12;
 
 /// Letters to insert, delete or replace to get from one word to the other.
-std::size_t edits(std::string_view a, std::string_view b) {
+std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (const char letter : a) {
@@ -31,7 +31,7 @@ std::string suggestion(std::string_view typed, const std::vector<std::string>& k
   std::size_t best = typed.size() + 1;
   std::string_view nearest;
   for (const std::string& word : known) {
-    const std::size_t distance = edits(typed, word);
+    const std::size_t distance = edit_distance(typed, word);
     if (distance < best) {
       best = distance;
       nearest = word;

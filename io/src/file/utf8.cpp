@@ -22,7 +22,7 @@ std::size_t character_bytes(std::string_view text) {
 
 }  // namespace
 
-std::string utf8(std::string_view text) {
+std::string sanitize_utf8(std::string_view text) {
   std::string result;
   result.reserve(text.size());
   while (!text.empty()) {

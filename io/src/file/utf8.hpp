@@ -7,6 +7,6 @@
 namespace scrm {
 
 /// The text, with U+FFFD in place of every byte that is not part of valid UTF-8 and of every NUL, which would end it.
-std::string utf8(std::string_view text);
+std::string sanitize_utf8(std::string_view text);
 
 }  // namespace scrm

@@ -6,13 +6,13 @@
 namespace scrm {
 namespace {
 
-Place place_of(const FileAccess& file, const char* object, const char* name) {
+Place place_of(const Hdf5File& file, const char* object, const char* name) {
   const std::string owner = std::string(object) == "/" ? "" : std::string(object) + " ";
   return {.file = *file.path, .dataset = owner + "attribute " + name};
 }
 
 /// The attribute when it exists and holds exactly one value, whatever its rank.
-hdf5::Handle open_single(const FileAccess& file, const char* object, const char* name) {
+hdf5::Handle open_single(const Hdf5File& file, const char* object, const char* name) {
   const htri_t exists = H5Aexists_by_name(file.handle.get(), object, name, H5P_DEFAULT);
   if (exists < 0) hdf5::fail(ErrorKind::data, "cannot be looked up", place_of(file, object, name));
   if (exists == 0) return {};
@@ -27,7 +27,7 @@ hdf5::Handle open_single(const FileAccess& file, const char* object, const char*
 
 }  // namespace
 
-std::optional<std::string> text_attribute(const FileAccess& file, const char* object, const char* name) {
+std::optional<std::string> text_attribute(const Hdf5File& file, const char* object, const char* name) {
   const hdf5::Handle attribute = open_single(file, object, name);
   if (!attribute.valid()) return std::nullopt;
   const hdf5::Handle type(H5Aget_type(attribute.get()), H5Tclose);
@@ -53,7 +53,7 @@ std::optional<std::string> text_attribute(const FileAccess& file, const char* ob
   return result;
 }
 
-std::optional<std::int64_t> integer_attribute(const FileAccess& file, const char* object, const char* name) {
+std::optional<std::int64_t> integer_attribute(const Hdf5File& file, const char* object, const char* name) {
   const hdf5::Handle attribute = open_single(file, object, name);
   if (!attribute.valid()) return std::nullopt;
   const hdf5::Handle type(H5Aget_type(attribute.get()), H5Tclose);

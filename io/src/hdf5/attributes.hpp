@@ -5,14 +5,14 @@
 #include <optional>
 #include <string>
 
-#include "hdf5/file_access.hpp"
+#include "hdf5/hdf5_file.hpp"
 
 namespace scrm {
 
 /// `object` is a path in the file ("/" for the root). Empty when there is no such attribute; throws when it is not text
 /// (of fixed or variable length) or not a whole number (of any width). Needs the hdf5::Lock.
-std::optional<std::string> text_attribute(const FileAccess& file, const char* object, const char* name);
-std::optional<std::int64_t> integer_attribute(const FileAccess& file, const char* object, const char* name);
+std::optional<std::string> text_attribute(const Hdf5File& file, const char* object, const char* name);
+std::optional<std::int64_t> integer_attribute(const Hdf5File& file, const char* object, const char* name);
 
 /// Writes one value; false when HDF5 could not. Text is of variable length, which h5py shows as str rather than bytes.
 /// Needs the hdf5::Lock.

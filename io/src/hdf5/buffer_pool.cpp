@@ -14,9 +14,9 @@ constexpr std::size_t kMinKept = std::size_t{64} << 10;
 
 }  // namespace
 
-void BufferPool::Return::operator()(std::byte* memory) const noexcept {
+void BufferPool::Recycler::operator()(std::byte* memory) const noexcept {
   if (pool_) {
-    pool_->give(memory, capacity_);
+    pool_->recycle(memory, capacity_);
   } else {
     delete[] memory;
   }
@@ -31,14 +31,14 @@ BufferPool::Buffer BufferPool::take(std::size_t bytes) {
       std::swap(candidate, free_.back());
       Free found = std::move(free_.back());
       free_.pop_back();
-      return Buffer(found.memory.release(), Return(shared_from_this(), found.capacity));
+      return Buffer(found.memory.release(), Recycler(shared_from_this(), found.capacity));
     }
   }
   auto memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
-  return Buffer(memory.release(), Return(shared_from_this(), bytes));
+  return Buffer(memory.release(), Recycler(shared_from_this(), bytes));
 }
 
-void BufferPool::give(std::byte* memory, std::size_t capacity) noexcept {
+void BufferPool::recycle(std::byte* memory, std::size_t capacity) noexcept {
   std::unique_ptr<std::byte[]> owner(memory);
   if (capacity < kMinKept || capacity > kMaxKept) return;
   const std::lock_guard lock(mutex_);

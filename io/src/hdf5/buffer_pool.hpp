@@ -12,17 +12,17 @@ namespace scrm {
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   /// Gives the memory back to its pool.
-  class Return {
+  class Recycler {
    public:
-    Return() = default;
-    Return(std::shared_ptr<BufferPool> pool, std::size_t capacity) : pool_(std::move(pool)), capacity_(capacity) {}
+    Recycler() = default;
+    Recycler(std::shared_ptr<BufferPool> pool, std::size_t capacity) : pool_(std::move(pool)), capacity_(capacity) {}
     void operator()(std::byte* memory) const noexcept;
 
    private:
     std::shared_ptr<BufferPool> pool_;
     std::size_t capacity_ = 0;
   };
-  using Buffer = std::unique_ptr<std::byte[], Return>;
+  using Buffer = std::unique_ptr<std::byte[], Recycler>;
 
   Buffer take(std::size_t bytes);
 
@@ -32,7 +32,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
     std::size_t capacity = 0;
   };
 
-  void give(std::byte* memory, std::size_t capacity) noexcept;
+  void recycle(std::byte* memory, std::size_t capacity) noexcept;
 
   std::mutex mutex_;
   std::vector<Free> free_;

@@ -43,15 +43,17 @@ void ChunkedDataset::create(hid_t parent, std::int64_t chunk_rows) {
   const hsize_t start[2] = {0, static_cast<hsize_t>(width_)};
   const hsize_t limit[2] = {H5S_UNLIMITED, static_cast<hsize_t>(width_)};
   const hdf5::Handle space(H5Screate_simple(rank, start, limit), H5Sclose);
-  const hdf5::Handle how(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  const hdf5::Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   const hdf5::Handle link(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   // Times would make two equal files differ; fill values would write every chunk twice.
-  bool good = space.valid() && how.valid() && link.valid() && H5Pset_chunk(how.get(), rank, chunk) >= 0 &&
-              H5Pset_obj_track_times(how.get(), false) >= 0 && H5Pset_fill_time(how.get(), H5D_FILL_TIME_NEVER) >= 0;
-  if (good && gzip_) good = H5Pset_shuffle(how.get()) >= 0 && H5Pset_deflate(how.get(), kRecordedLevel) >= 0;
+  bool good = space.valid() && properties.valid() && link.valid() && H5Pset_chunk(properties.get(), rank, chunk) >= 0 &&
+              H5Pset_obj_track_times(properties.get(), false) >= 0 &&
+              H5Pset_fill_time(properties.get(), H5D_FILL_TIME_NEVER) >= 0;
+  if (good && gzip_)
+    good = H5Pset_shuffle(properties.get()) >= 0 && H5Pset_deflate(properties.get(), kRecordedLevel) >= 0;
   if (good)
     dataset_ = hdf5::Handle(
-        H5Dcreate2(parent, name_.c_str(), type_of(element_), space.get(), link.get(), how.get(), H5P_DEFAULT),
+        H5Dcreate2(parent, name_.c_str(), type_of(element_), space.get(), link.get(), properties.get(), H5P_DEFAULT),
         H5Dclose);
   if (!dataset_.valid()) fail("cannot create the dataset");
 }

@@ -168,16 +168,16 @@ hid_t sink_driver() {
 }  // namespace
 
 Handle create_file(const std::string& path, WriteStatus& status) {
-  const Handle how(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+  const Handle properties(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
   const Handle access_list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   const Access access{&status};
   // The 1.8 layout is small, carries no times, and is read by every HDF5 in use.
-  if (H5Pset_obj_track_times(how.get(), false) < 0 ||
+  if (H5Pset_obj_track_times(properties.get(), false) < 0 ||
       H5Pset_libver_bounds(access_list.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST) < 0 ||
       H5Pset_fclose_degree(access_list.get(), H5F_CLOSE_STRONG) < 0 ||
       H5Pset_driver(access_list.get(), sink_driver(), &access) < 0)
     return {};
-  return {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, how.get(), access_list.get()), H5Fclose};
+  return {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, properties.get(), access_list.get()), H5Fclose};
 }
 
 }  // namespace scrm::hdf5

@@ -1,4 +1,4 @@
-/// HDF5 files created so that a full disk is an error of ours and never a wound to the HDF5 library.
+/// A file driver for HDF5 that records failed writes (a full disk) and hides them from the HDF5 library.
 #pragma once
 
 #include <string>

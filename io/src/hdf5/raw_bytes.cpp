@@ -58,7 +58,7 @@ MappedBytes::~MappedBytes() {
   munmap(base_, mapped_);
 }
 
-const std::byte* MappedBytes::ready(std::size_t from, std::size_t length) {
+const std::byte* MappedBytes::data_at(std::size_t from, std::size_t length) {
   // Touching a page of a file that was cut short meanwhile ends the process; asking for the last page first reports it
   // as an error. The pages before are filled as they are touched: that is a fifth faster than asking for them all.
   if (length > 0) {
@@ -70,10 +70,10 @@ const std::byte* MappedBytes::ready(std::size_t from, std::size_t length) {
   return base_ + skip_ + from;
 }
 
-ChunkBytes::ChunkBytes(BufferPool::Buffer raw, std::size_t raw_bytes, ChunkCoding coding)
-    : raw_(std::move(raw)), raw_bytes_(raw_bytes), coding_(std::move(coding)) {}
+ChunkBytes::ChunkBytes(BufferPool::Buffer raw, std::size_t raw_bytes, ChunkEncoding encoding)
+    : raw_(std::move(raw)), raw_bytes_(raw_bytes), encoding_(std::move(encoding)) {}
 
-const std::byte* ChunkBytes::ready(std::size_t from, std::size_t) {
+const std::byte* ChunkBytes::data_at(std::size_t from, std::size_t) {
   if (state_.load(std::memory_order_acquire) != State::decoded) {
     const std::lock_guard lock(mutex_);
     if (state_.load(std::memory_order_relaxed) != State::decoded) decode();
@@ -81,7 +81,7 @@ const std::byte* ChunkBytes::ready(std::size_t from, std::size_t) {
   return decoded_.get() + from;
 }
 
-void ChunkBytes::help() {
+void ChunkBytes::decode_if_idle() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (lock.owns_lock() && state_.load(std::memory_order_relaxed) == State::raw) decode();
 }
@@ -99,25 +99,25 @@ void ChunkBytes::decode() {
 }
 
 BufferPool::Buffer ChunkBytes::decoded_bytes() {
-  const std::size_t size = coding_.decoded_bytes;
-  if (!coding_.deflated && raw_bytes_ != size) fail(fmt::format("has {} bytes instead of {}", raw_bytes_, size));
-  if (!coding_.deflated && !coding_.shuffled) return std::move(raw_);
+  const std::size_t size = encoding_.decoded_bytes;
+  if (!encoding_.deflated && raw_bytes_ != size) fail(fmt::format("has {} bytes instead of {}", raw_bytes_, size));
+  if (!encoding_.deflated && !encoding_.shuffled) return std::move(raw_);
 
-  BufferPool::Buffer plain = coding_.pool->take(size);
-  if (!coding_.deflated) {
-    unshuffle(raw_.get(), plain.get(), size, coding_.element_size);
-  } else if (!coding_.shuffled) {
+  BufferPool::Buffer plain = encoding_.pool->take(size);
+  if (!encoding_.deflated) {
+    unshuffle(raw_.get(), plain.get(), size, encoding_.element_size);
+  } else if (!encoding_.shuffled) {
     inflate(plain.get());
   } else {
-    const BufferPool::Buffer shuffled = coding_.pool->take(size);
+    const BufferPool::Buffer shuffled = encoding_.pool->take(size);
     inflate(shuffled.get());
-    unshuffle(shuffled.get(), plain.get(), size, coding_.element_size);
+    unshuffle(shuffled.get(), plain.get(), size, encoding_.element_size);
   }
   return plain;
 }
 
 void ChunkBytes::inflate(std::byte* to) const {
-  const std::size_t size = coding_.decoded_bytes;
+  const std::size_t size = encoding_.decoded_bytes;
   std::size_t actual = 0;
   const auto result = libdeflate_zlib_decompress(thread_decompressor(), raw_.get(), raw_bytes_, to, size, &actual);
   if (result != LIBDEFLATE_SUCCESS || actual != size) fail("does not decompress to what was written");
@@ -126,8 +126,8 @@ void ChunkBytes::inflate(std::byte* to) const {
 void ChunkBytes::fail(const std::string& why) const {
   throw Error(ErrorKind::data,
               fmt::format("the chunk with rows {} to {} {}: the file is damaged, copy or write it again",
-                          coding_.first_row, coding_.last_row, why),
-              {.file = *coding_.path, .dataset = coding_.dataset});
+                          encoding_.first_row, encoding_.last_row, why),
+              {.file = *encoding_.path, .dataset = encoding_.dataset});
 }
 
 }  // namespace scrm

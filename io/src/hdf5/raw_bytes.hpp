@@ -17,12 +17,12 @@ class RawBytes {
   virtual ~RawBytes() = default;
 
   /// Bytes [from, from + length), ready to read. Any thread, several at a time.
-  virtual const std::byte* ready(std::size_t from, std::size_t length) = 0;
+  virtual const std::byte* data_at(std::size_t from, std::size_t length) = 0;
 
-  /// Does the work of ready() unless it is done or another thread is at it.
-  virtual void help() {}
-  /// Whether another thread is busy with it, so that waiting time is better spent elsewhere.
-  virtual bool busy() const noexcept { return false; }
+  /// Does the work of data_at() unless it is done or another thread is doing it.
+  virtual void decode_if_idle() {}
+  /// Whether another thread is decoding it now; the caller can then decode other chunks instead of waiting.
+  virtual bool is_decoding() const noexcept { return false; }
 };
 
 /// A copy in memory.
@@ -31,7 +31,7 @@ class OwnedBytes final : public RawBytes {
   explicit OwnedBytes(std::size_t length) : bytes_(std::make_unique_for_overwrite<std::byte[]>(length)) {}
 
   std::byte* data() noexcept { return bytes_.get(); }
-  const std::byte* ready(std::size_t from, std::size_t) override { return bytes_.get() + from; }
+  const std::byte* data_at(std::size_t from, std::size_t) override { return bytes_.get() + from; }
 
  private:
   std::unique_ptr<std::byte[]> bytes_;
@@ -45,7 +45,7 @@ class MappedBytes final : public RawBytes {
                                           std::shared_ptr<const std::string> path);
   ~MappedBytes() override;
 
-  const std::byte* ready(std::size_t from, std::size_t length) override;
+  const std::byte* data_at(std::size_t from, std::size_t length) override;
 
  private:
   MappedBytes(std::byte* base, std::size_t mapped, std::size_t skip, std::shared_ptr<const std::string> path)
@@ -57,8 +57,8 @@ class MappedBytes final : public RawBytes {
   std::shared_ptr<const std::string> path_;
 };
 
-/// What a chunk went through on its way into the file, and where it belongs, for messages.
-struct ChunkCoding {
+/// The filters a chunk is stored with, and where it belongs, for messages.
+struct ChunkEncoding {
   bool shuffled = false;
   bool deflated = false;
   std::size_t element_size = 1;
@@ -73,11 +73,11 @@ struct ChunkCoding {
 /// One chunk as the file holds it; the first thread that needs it decodes it, once.
 class ChunkBytes final : public RawBytes {
  public:
-  ChunkBytes(BufferPool::Buffer raw, std::size_t raw_bytes, ChunkCoding coding);
+  ChunkBytes(BufferPool::Buffer raw, std::size_t raw_bytes, ChunkEncoding encoding);
 
-  const std::byte* ready(std::size_t from, std::size_t length) override;
-  void help() override;
-  bool busy() const noexcept override { return state_.load(std::memory_order_relaxed) == State::decoding; }
+  const std::byte* data_at(std::size_t from, std::size_t length) override;
+  void decode_if_idle() override;
+  bool is_decoding() const noexcept override { return state_.load(std::memory_order_relaxed) == State::decoding; }
 
  private:
   enum class State : std::uint8_t { raw, decoding, decoded };
@@ -89,7 +89,7 @@ class ChunkBytes final : public RawBytes {
 
   BufferPool::Buffer raw_;
   std::size_t raw_bytes_;
-  ChunkCoding coding_;
+  ChunkEncoding encoding_;
   BufferPool::Buffer decoded_;
   std::mutex mutex_;
   std::atomic<State> state_{State::raw};

@@ -11,7 +11,7 @@ namespace scrm {
 namespace {
 
 // HDF5 1.10 walks all chunks to find one chunk's address: beyond this many, chunks are copied instead of mapped.
-constexpr std::int64_t kMaxPlacedChunks = 2048;
+constexpr std::int64_t kMaxLocatedChunks = 2048;
 // HDF5's own cache, for what it reads itself: one row of chunks if that is not too much.
 constexpr std::size_t kMaxHdf5Cache = std::size_t{64} << 20;
 
@@ -57,7 +57,7 @@ void MemoryCost::add(const MemoryCost& other) noexcept {
   total += other.total;
 }
 
-StoredArray::StoredArray(const FileAccess& file, const std::string& name) : name_(name) {
+StoredArray::StoredArray(const Hdf5File& file, const std::string& name) : name_(name) {
   dataset_ = hdf5::Handle(H5Dopen2(file.handle.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
   if (!dataset_.valid()) hdf5::fail(ErrorKind::data, "cannot open the dataset", place(file));
   read_type(file);
@@ -71,7 +71,7 @@ StoredArray::~StoredArray() {
   dataset_.reset();
 }
 
-void StoredArray::read_type(const FileAccess& file) {
+void StoredArray::read_type(const Hdf5File& file) {
   hdf5::Handle type(H5Dget_type(dataset_.get()), H5Tclose);
   if (!type.valid()) hdf5::fail(ErrorKind::data, "cannot tell its type", place(file));
   H5T_class_t type_class = H5Tget_class(type.get());
@@ -109,7 +109,7 @@ void StoredArray::read_type(const FileAccess& file) {
   }
 }
 
-void StoredArray::read_shape(const FileAccess& file) {
+void StoredArray::read_shape(const Hdf5File& file) {
   const hdf5::Handle space(H5Dget_space(dataset_.get()), H5Sclose);
   rank_ = space.valid() ? H5Sget_simple_extent_ndims(space.get()) : -1;
   if (rank_ < 0) hdf5::fail(ErrorKind::data, "cannot tell its shape", place(file));
@@ -143,7 +143,7 @@ bool StoredArray::read_filters(hid_t creation) {
 }
 
 /// Throws when HDF5 itself lacks a filter of the pipeline.
-void StoredArray::require_filters(const FileAccess& file, hid_t creation) const {
+void StoredArray::require_filters(const Hdf5File& file, hid_t creation) const {
   for (int i = 0; i < H5Pget_nfilters(creation); ++i) {
     unsigned flags = 0;
     std::size_t values = 0;
@@ -160,13 +160,13 @@ void StoredArray::require_filters(const FileAccess& file, hid_t creation) const 
   }
 }
 
-void StoredArray::read_storage(const FileAccess& file) {
+void StoredArray::read_storage(const Hdf5File& file) {
   const hdf5::Handle creation(H5Dget_create_plist(dataset_.get()), H5Pclose);
   if (!creation.valid()) hdf5::fail(ErrorKind::data, "cannot tell how it is stored", place(file));
   const H5D_layout_t layout = H5Pget_layout(creation.get());
   if (layout == H5D_CONTIGUOUS) {
     const haddr_t address = H5Dget_offset(dataset_.get());
-    if (native_ && file.addresses && address != HADDR_UNDEF && H5Pget_external_count(creation.get()) == 0) {
+    if (native_ && file.has_file_addresses && address != HADDR_UNDEF && H5Pget_external_count(creation.get()) == 0) {
       storage_ = Storage::contiguous;
       address_ = address;
     }
@@ -182,8 +182,8 @@ void StoredArray::read_storage(const FileAccess& file) {
   if (native_ && options == 0 && read_filters(creation.get())) {
     const std::int64_t chunks = (rows_ + chunk_rows_ - 1) / chunk_rows_ * chunks_across();
     const bool filtered = shuffle_filter_ >= 0 || deflate_filter_ >= 0;
-    storage_ =
-        !filtered && file.addresses && chunks <= kMaxPlacedChunks ? Storage::plain_chunks : Storage::coded_chunks;
+    storage_ = !filtered && file.has_file_addresses && chunks <= kMaxLocatedChunks ? Storage::plain_chunks
+                                                                                   : Storage::encoded_chunks;
     return;
   }
   require_filters(file, creation.get());
@@ -200,7 +200,7 @@ MemoryCost StoredArray::memory_cost() const noexcept {
   const bool small = static_cast<std::size_t>(rows_) * row_bytes() < kMinMapped;
   const double tile_overhead = small ? 512 : 2 * 4096 + 512;
   MemoryCost cost;
-  if (storage_ == Storage::coded_chunks) {
+  if (storage_ == Storage::encoded_chunks) {
     // Raw and decoded bytes of a chunk do not stay together for long, but a badly compressed chunk is the larger of
     // the two by a little. A chunk at either end reaches outside; one is being decoded through scratch memory.
     constexpr double kRawExcess = 1.125;

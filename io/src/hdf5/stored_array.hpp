@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "hdf5/element.hpp"
-#include "hdf5/file_access.hpp"
+#include "hdf5/hdf5_file.hpp"
 #include "hdf5/raw_bytes.hpp"
 
 namespace scrm {
 
-/// Shorter stretches of a file are copied at once: that is cheaper than mapping them.
+/// Shorter ranges of a file are copied at once: that is cheaper than mapping them.
 inline constexpr std::size_t kMinMapped = std::size_t{128} << 10;
 
 /// Rows [row, row + rows) x columns [column, column + columns) of what was fetched, row-major from `offset` on.
@@ -46,7 +46,7 @@ class StoredArray {
  public:
   /// Throws when the dataset is missing, holds no numbers, or is neither a list nor a table. Needs the hdf5::Lock, as
   /// does everything here.
-  StoredArray(const FileAccess& file, const std::string& name);
+  StoredArray(const Hdf5File& file, const std::string& name);
   StoredArray(StoredArray&&) noexcept = default;
   StoredArray& operator=(StoredArray&&) noexcept = default;
   /// Takes the lock itself.
@@ -58,22 +58,22 @@ class StoredArray {
   std::int64_t width() const noexcept { return width_; }
   Element element() const noexcept { return element_; }
   /// Of compressed chunks; 0 when rows can be taken singly.
-  std::int64_t chunk_rows() const noexcept { return storage_ == Storage::coded_chunks ? chunk_rows_ : 0; }
+  std::int64_t chunk_rows() const noexcept { return storage_ == Storage::encoded_chunks ? chunk_rows_ : 0; }
   MemoryCost memory_cost() const noexcept;
 
   /// Takes rows [first, first + rows) from the file.
-  RawArray fetch(const FileAccess& file, std::int64_t first, std::int64_t rows);
+  RawArray fetch(const Hdf5File& file, std::int64_t first, std::int64_t rows);
   /// Reads a list of whole numbers.
-  std::vector<std::int64_t> read_integers(const FileAccess& file, std::int64_t first, std::int64_t rows) const;
+  std::vector<std::int64_t> read_integers(const Hdf5File& file, std::int64_t first, std::int64_t rows) const;
 
  private:
   enum class Storage : std::uint8_t {
-    contiguous,    ///< one stretch of the file
-    plain_chunks,  ///< uncompressed chunks whose addresses are known
-    coded_chunks,  ///< chunks handed out as they are
-    by_hdf5        ///< anything else, read and converted by HDF5 itself
+    contiguous,      ///< one range of the file
+    plain_chunks,    ///< uncompressed chunks whose addresses are known
+    encoded_chunks,  ///< chunks handed out as they are
+    by_hdf5          ///< anything else, read and converted by HDF5 itself
   };
-  struct ChunkPlace {
+  struct ChunkLocation {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
     bool known = false;
@@ -83,11 +83,11 @@ class StoredArray {
     std::shared_ptr<RawBytes> bytes;
   };
 
-  void read_type(const FileAccess& file);
-  void read_shape(const FileAccess& file);
-  void read_storage(const FileAccess& file);
+  void read_type(const Hdf5File& file);
+  void read_shape(const Hdf5File& file);
+  void read_storage(const Hdf5File& file);
   bool read_filters(hid_t creation);
-  void require_filters(const FileAccess& file, hid_t creation) const;
+  void require_filters(const Hdf5File& file, hid_t creation) const;
 
   std::size_t row_bytes() const noexcept { return static_cast<std::size_t>(width_) * element_size(element_); }
   std::size_t chunk_row_bytes() const noexcept {
@@ -96,16 +96,16 @@ class StoredArray {
   std::size_t chunk_bytes() const noexcept { return static_cast<std::size_t>(chunk_rows_) * chunk_row_bytes(); }
   std::int64_t chunks_across() const noexcept { return (width_ + chunk_columns_ - 1) / chunk_columns_; }
 
-  std::shared_ptr<RawBytes> fetch_bytes(const FileAccess& file, std::uint64_t address, std::size_t length) const;
-  RawTile fetch_by_hdf5(const FileAccess& file, std::int64_t first, std::int64_t rows) const;
-  void fetch_chunks(const FileAccess& file, std::int64_t first, std::int64_t rows, std::vector<RawTile>& tiles);
-  /// Gives the tile its bytes, `skip` rows into the chunk; returns whether they are the whole coded chunk.
-  bool fetch_chunk(const FileAccess& file, std::int64_t index, std::int64_t skip, RawTile& tile);
+  std::shared_ptr<RawBytes> fetch_bytes(const Hdf5File& file, std::uint64_t address, std::size_t length) const;
+  RawTile fetch_by_hdf5(const Hdf5File& file, std::int64_t first, std::int64_t rows) const;
+  void fetch_chunks(const Hdf5File& file, std::int64_t first, std::int64_t rows, std::vector<RawTile>& tiles);
+  /// Gives the tile its bytes, `skip` rows into the chunk; returns whether they are the whole encoded chunk.
+  bool fetch_chunk(const Hdf5File& file, std::int64_t index, std::int64_t skip, RawTile& tile);
   /// Null when the chunk was never written.
-  std::shared_ptr<RawBytes> coded_chunk(const FileAccess& file, std::int64_t index) const;
-  std::shared_ptr<RawBytes> fill_bytes(const FileAccess& file, std::size_t length) const;
-  const ChunkPlace& chunk_place(const FileAccess& file, std::int64_t index);
-  Place place(const FileAccess& file) const { return {.file = *file.path, .dataset = name_}; }
+  std::shared_ptr<RawBytes> encoded_chunk(const Hdf5File& file, std::int64_t index) const;
+  std::shared_ptr<RawBytes> fill_bytes(const Hdf5File& file, std::size_t length) const;
+  const ChunkLocation& chunk_location(const Hdf5File& file, std::int64_t index);
+  Place place(const Hdf5File& file) const { return {.file = *file.path, .dataset = name_}; }
 
   std::string name_;
   hdf5::Handle dataset_;
@@ -122,8 +122,8 @@ class StoredArray {
   std::int64_t stored_chunk_bytes_ = 0;  ///< of one chunk in HDF5's own cache, when it does the reading
   int shuffle_filter_ = -1;              ///< place in the pipeline
   int deflate_filter_ = -1;
-  std::vector<ChunkPlace> places_;
-  std::vector<KeptChunk> kept_;  ///< coded chunks that reach beyond the last rows fetched
+  std::vector<ChunkLocation> chunk_locations_;
+  std::vector<KeptChunk> kept_;  ///< encoded chunks that reach beyond the last rows fetched
 };
 
 }  // namespace scrm

@@ -38,7 +38,7 @@ hid_t memory_type(Element element) {
 }
 
 /// Copies bytes [offset, offset + length) of the file.
-void copy_from_file(const FileAccess& file, std::uint64_t offset, std::size_t length, std::byte* to, Place place) {
+void copy_from_file(const Hdf5File& file, std::uint64_t offset, std::size_t length, std::byte* to, Place place) {
   while (length > 0) {
     const ssize_t got = pread(file.descriptor, to, length, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
@@ -54,7 +54,7 @@ void copy_from_file(const FileAccess& file, std::uint64_t offset, std::size_t le
 
 }  // namespace
 
-RawArray StoredArray::fetch(const FileAccess& file, std::int64_t first, std::int64_t rows) {
+RawArray StoredArray::fetch(const Hdf5File& file, std::int64_t first, std::int64_t rows) {
   RawArray array;
   array.element = element_;
   if (rows == 0 || width_ == 0) return array;
@@ -66,7 +66,7 @@ RawArray StoredArray::fetch(const FileAccess& file, std::int64_t first, std::int
       break;
     }
     case Storage::plain_chunks:
-    case Storage::coded_chunks:
+    case Storage::encoded_chunks:
       fetch_chunks(file, first, rows, array.tiles);
       break;
     case Storage::by_hdf5:
@@ -76,7 +76,7 @@ RawArray StoredArray::fetch(const FileAccess& file, std::int64_t first, std::int
   return array;
 }
 
-std::shared_ptr<RawBytes> StoredArray::fetch_bytes(const FileAccess& file, std::uint64_t address,
+std::shared_ptr<RawBytes> StoredArray::fetch_bytes(const Hdf5File& file, std::uint64_t address,
                                                    std::size_t length) const {
   const auto size = static_cast<std::uint64_t>(file.bytes);
   if (address > size || length > size - address) {
@@ -93,7 +93,7 @@ std::shared_ptr<RawBytes> StoredArray::fetch_bytes(const FileAccess& file, std::
   return copy;
 }
 
-RawTile StoredArray::fetch_by_hdf5(const FileAccess& file, std::int64_t first, std::int64_t rows) const {
+RawTile StoredArray::fetch_by_hdf5(const Hdf5File& file, std::int64_t first, std::int64_t rows) const {
   const hsize_t start[2] = {static_cast<hsize_t>(first), 0};
   const hsize_t count[2] = {static_cast<hsize_t>(rows), static_cast<hsize_t>(width_)};
   const hdf5::Handle space(H5Dget_space(dataset_.get()), H5Sclose);
@@ -112,7 +112,7 @@ RawTile StoredArray::fetch_by_hdf5(const FileAccess& file, std::int64_t first, s
   return {first, rows, 0, width_, row_bytes(), 0, std::move(bytes)};
 }
 
-std::vector<std::int64_t> StoredArray::read_integers(const FileAccess& file, std::int64_t first,
+std::vector<std::int64_t> StoredArray::read_integers(const Hdf5File& file, std::int64_t first,
                                                      std::int64_t rows) const {
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(rows));
   if (rows == 0) return numbers;
@@ -127,7 +127,7 @@ std::vector<std::int64_t> StoredArray::read_integers(const FileAccess& file, std
   return numbers;
 }
 
-void StoredArray::fetch_chunks(const FileAccess& file, std::int64_t first, std::int64_t rows,
+void StoredArray::fetch_chunks(const Hdf5File& file, std::int64_t first, std::int64_t rows,
                                std::vector<RawTile>& tiles) {
   const std::int64_t end = first + rows;
   std::vector<KeptChunk> kept;
@@ -149,18 +149,18 @@ void StoredArray::fetch_chunks(const FileAccess& file, std::int64_t first, std::
   kept_ = std::move(kept);
 }
 
-bool StoredArray::fetch_chunk(const FileAccess& file, std::int64_t index, std::int64_t skip, RawTile& tile) {
+bool StoredArray::fetch_chunk(const Hdf5File& file, std::int64_t index, std::int64_t skip, RawTile& tile) {
   const std::size_t skipped = static_cast<std::size_t>(skip) * chunk_row_bytes();
   const std::size_t length = static_cast<std::size_t>(tile.rows) * chunk_row_bytes();
   if (storage_ == Storage::plain_chunks) {
-    const ChunkPlace& at = chunk_place(file, index);
+    const ChunkLocation& at = chunk_location(file, index);
     tile.bytes = at.bytes == 0 ? fill_bytes(file, length) : fetch_bytes(file, at.address + skipped, length);
     return false;
   }
   for (const KeptChunk& chunk : kept_) {
     if (chunk.index == index) tile.bytes = chunk.bytes;
   }
-  if (!tile.bytes) tile.bytes = coded_chunk(file, index);
+  if (!tile.bytes) tile.bytes = encoded_chunk(file, index);
   if (!tile.bytes) {
     tile.bytes = fill_bytes(file, length);
     return false;
@@ -169,7 +169,7 @@ bool StoredArray::fetch_chunk(const FileAccess& file, std::int64_t index, std::i
   return true;
 }
 
-std::shared_ptr<RawBytes> StoredArray::coded_chunk(const FileAccess& file, std::int64_t index) const {
+std::shared_ptr<RawBytes> StoredArray::encoded_chunk(const Hdf5File& file, std::int64_t index) const {
   const std::int64_t first = index / chunks_across() * chunk_rows_;
   const hsize_t corner[2] = {static_cast<hsize_t>(first),
                              static_cast<hsize_t>(index % chunks_across() * chunk_columns_)};
@@ -197,20 +197,20 @@ std::shared_ptr<RawBytes> StoredArray::coded_chunk(const FileAccess& file, std::
     hdf5::fail(ErrorKind::data, fmt::format("the chunk at row {} cannot be read", first), place(file));
   }
   const auto applied = [&](int filter) { return filter >= 0 && (skipped & (1U << filter)) == 0; };
-  ChunkCoding coding;
-  coding.shuffled = applied(shuffle_filter_) && element_size(element_) > 1;
-  coding.deflated = applied(deflate_filter_);
-  coding.element_size = element_size(element_);
-  coding.decoded_bytes = chunk_bytes();
-  coding.pool = file.pool;
-  coding.path = file.path;
-  coding.dataset = name_;
-  coding.first_row = first;
-  coding.last_row = std::min(first + chunk_rows_, rows_) - 1;
-  return std::make_shared<ChunkBytes>(std::move(raw), stored, std::move(coding));
+  ChunkEncoding encoding;
+  encoding.shuffled = applied(shuffle_filter_) && element_size(element_) > 1;
+  encoding.deflated = applied(deflate_filter_);
+  encoding.element_size = element_size(element_);
+  encoding.decoded_bytes = chunk_bytes();
+  encoding.pool = file.pool;
+  encoding.path = file.path;
+  encoding.dataset = name_;
+  encoding.first_row = first;
+  encoding.last_row = std::min(first + chunk_rows_, rows_) - 1;
+  return std::make_shared<ChunkBytes>(std::move(raw), stored, std::move(encoding));
 }
 
-std::shared_ptr<RawBytes> StoredArray::fill_bytes(const FileAccess& file, std::size_t length) const {
+std::shared_ptr<RawBytes> StoredArray::fill_bytes(const Hdf5File& file, std::size_t length) const {
   const hdf5::Handle creation(H5Dget_create_plist(dataset_.get()), H5Pclose);
   const hdf5::Handle type(H5Dget_type(dataset_.get()), H5Tclose);
   std::byte value[8] = {};
@@ -223,11 +223,11 @@ std::shared_ptr<RawBytes> StoredArray::fill_bytes(const FileAccess& file, std::s
   return bytes;
 }
 
-const StoredArray::ChunkPlace& StoredArray::chunk_place(const FileAccess& file, std::int64_t index) {
-  if (places_.empty()) {
-    places_.resize(static_cast<std::size_t>((rows_ + chunk_rows_ - 1) / chunk_rows_ * chunks_across()));
+const StoredArray::ChunkLocation& StoredArray::chunk_location(const Hdf5File& file, std::int64_t index) {
+  if (chunk_locations_.empty()) {
+    chunk_locations_.resize(static_cast<std::size_t>((rows_ + chunk_rows_ - 1) / chunk_rows_ * chunks_across()));
   }
-  ChunkPlace& at = places_[static_cast<std::size_t>(index)];
+  ChunkLocation& at = chunk_locations_[static_cast<std::size_t>(index)];
   if (at.known) return at;
   const hsize_t corner[2] = {static_cast<hsize_t>(index / chunks_across() * chunk_rows_),
                              static_cast<hsize_t>(index % chunks_across() * chunk_columns_)};

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "hdf5/attributes.hpp"
-#include "hdf5/file_access.hpp"
+#include "hdf5/hdf5_file.hpp"
 #include "hdf5/stored_array.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/labelled_file.hpp"
@@ -23,7 +23,7 @@ constexpr std::int64_t kRowsAtOnce = std::int64_t{1} << 14;
 
 class LabelledReader {
  public:
-  explicit LabelledReader(const std::string& path) : file_(open_file(path, std::make_shared<BufferPool>())) {}
+  explicit LabelledReader(const std::string& path) : file_(open_hdf5_file(path, std::make_shared<BufferPool>())) {}
 
   LabelledData read() {
     const hdf5::Lock lock;
@@ -76,7 +76,7 @@ class LabelledReader {
       for (const RawTile& part : raw.tiles) {
         Tile tile;
         tile.element = raw.element;
-        tile.data = part.bytes->ready(part.offset, static_cast<std::size_t>(part.rows) * part.row_bytes);
+        tile.data = part.bytes->data_at(part.offset, static_cast<std::size_t>(part.rows) * part.row_bytes);
         tile.row_bytes = part.row_bytes;
         tile.rows = static_cast<int>(part.rows);
         tile.columns = part.columns;
@@ -92,7 +92,7 @@ class LabelledReader {
     throw Error(ErrorKind::data, what, {.file = *file_.path, .dataset = dataset, .row = row});
   }
 
-  FileAccess file_;
+  Hdf5File file_;
   LabelledData data_;
 };
 
@@ -243,7 +243,7 @@ LabelledData read_labelled(const std::string& path) {
 
 bool is_labelled(const std::string& path) {
   try {
-    const FileAccess file = open_file(path, std::make_shared<BufferPool>());
+    const Hdf5File file = open_hdf5_file(path, std::make_shared<BufferPool>());
     const hdf5::Lock lock;
     return text_attribute(file, "/", "format") == kFormat;
   } catch (const Error&) {

@@ -117,9 +117,10 @@ class LabelledWriter {
 
   void write_sparse() {
     {
-      const hdf5::Handle how(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
-      if (H5Pset_obj_track_times(how.get(), false) < 0) fail("cannot set up a group");
-      const hdf5::Handle group(H5Gcreate2(handle_.get(), "context", H5P_DEFAULT, how.get(), H5P_DEFAULT), H5Gclose);
+      const hdf5::Handle properties(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+      if (H5Pset_obj_track_times(properties.get(), false) < 0) fail("cannot set up a group");
+      const hdf5::Handle group(H5Gcreate2(handle_.get(), "context", H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+                               H5Gclose);
       if (!group.valid() || !write_attribute(group.get(), "num_features", data_.features))
         fail("cannot create the group context");
     }
@@ -135,12 +136,12 @@ class LabelledWriter {
     const hsize_t count = texts.size();
     const hdf5::Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
     const hdf5::Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-    const hdf5::Handle how(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    const hdf5::Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
     const bool good = H5Tset_size(type.get(), H5T_VARIABLE) >= 0 && H5Tset_cset(type.get(), H5T_CSET_UTF8) >= 0 &&
-                      H5Pset_obj_track_times(how.get(), false) >= 0;
+                      H5Pset_obj_track_times(properties.get(), false) >= 0;
     if (!good) fail("cannot set up label_names");
     const hdf5::Handle dataset(
-        H5Dcreate2(handle_.get(), "label_names", type.get(), space.get(), H5P_DEFAULT, how.get(), H5P_DEFAULT),
+        H5Dcreate2(handle_.get(), "label_names", type.get(), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
         H5Dclose);
     if (!dataset.valid() || H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()) < 0)
       fail("cannot write label_names");

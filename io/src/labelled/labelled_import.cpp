@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse(const std::string& path, const std::string& what) {
+[[noreturn]] void fail_usage(const std::string& path, const std::string& what) {
   throw Error(ErrorKind::usage, what, {.file = path});
 }
 
@@ -33,19 +33,20 @@ std::vector<std::string> label_xml_candidates(const std::string& arff) {
 
 LabelledData read_arff_set(const std::vector<std::string>& paths, const LabelledOptions& options) {
   if (options.labels > 0 && !options.label_xml.empty())
-    refuse(paths.front(), "labels are given as a number or as an .xml file, not as both");
+    fail_usage(paths.front(), "labels are given as a number or as an .xml file, not as both");
   if (options.labels > 0) return read_arff(paths, {.labels = options.labels});
   const std::string xml = options.label_xml.empty() ? find_label_xml(paths.front()) : options.label_xml;
   if (xml.empty())
-    refuse(paths.front(), fmt::format("which attributes are labels? Say how many there are at the end (--labels K), or "
-                                      "name the .xml file that lists them (--label-xml FILE); there is no {}",
-                                      fmt::join(label_xml_candidates(paths.front()), " and no ")));
+    fail_usage(paths.front(),
+               fmt::format("which attributes are labels? Say how many there are at the end (--labels K), or "
+                           "name the .xml file that lists them (--label-xml FILE); there is no {}",
+                           fmt::join(label_xml_candidates(paths.front()), " and no ")));
   return read_arff(paths, {.label_names = read_label_names(xml)});
 }
 
 void require_no_libsvm_options(const std::string& path, const LabelledOptions& options) {
   if (options.features > 0 || options.first_label || options.first_feature)
-    refuse(path, "the number of features and what numbers count from are said of LIBSVM files only");
+    fail_usage(path, "the number of features and what numbers count from are said of LIBSVM files only");
 }
 
 }  // namespace
@@ -56,7 +57,7 @@ LabelledFormat labelled_format(const std::string& path) {
   if (ending == ".arff") return LabelledFormat::arff;
   if (ending == ".libsvm" || ending == ".svm" || ending == ".txt") return LabelledFormat::libsvm;
   if (ending == ".h5" || ending == ".hdf5") return LabelledFormat::hdf5;
-  refuse(path, "its ending does not tell what it is; .arff, .libsvm, .svm, .txt and .h5 are known");
+  fail_usage(path, "its ending does not tell what it is; .arff, .libsvm, .svm, .txt and .h5 are known");
 }
 
 std::string find_label_xml(const std::string& arff) {
@@ -73,9 +74,10 @@ LabelledData read_any_labelled(const std::vector<std::string>& paths, const Labe
   const LabelledFormat format = options.format ? *options.format : labelled_format(paths.front());
   for (const std::string& path : paths)
     if (!options.format && labelled_format(path) != format)
-      refuse(path, fmt::format("has another format than {}", paths.front()));
+      fail_usage(path, fmt::format("has another format than {}", paths.front()));
   if (format == LabelledFormat::libsvm) {
-    if (!options.label_xml.empty()) refuse(paths.front(), "LIBSVM files number their labels; an .xml file names none");
+    if (!options.label_xml.empty())
+      fail_usage(paths.front(), "LIBSVM files number their labels; an .xml file names none");
     return read_libsvm(paths,
                        {.labels = options.labels,
                         .features = options.features,
@@ -86,8 +88,8 @@ LabelledData read_any_labelled(const std::vector<std::string>& paths, const Labe
   require_no_libsvm_options(paths.front(), options);
   if (format == LabelledFormat::arff) return read_arff_set(paths, options);
   if (options.labels > 0 || !options.label_xml.empty())
-    refuse(paths.front(), "an HDF5 file says itself what its labels are");
-  if (paths.size() > 1) refuse(paths[1], "only one HDF5 file at a time can be read as labelled data");
+    fail_usage(paths.front(), "an HDF5 file says itself what its labels are");
+  if (paths.size() > 1) fail_usage(paths[1], "only one HDF5 file at a time can be read as labelled data");
   return read_labelled(paths.front());
 }
 

@@ -35,7 +35,7 @@ bool has_rows(PolicyKind kind) {
   return kind == PolicyKind::softmax || kind == PolicyKind::multilabel;
 }
 
-/// The text of a policy file on its way to a Policy; every complaint carries the file's name and a line.
+/// The text of a policy file on its way to a Policy; every error names the file and a line.
 class PolicyReader {
  public:
   explicit PolicyReader(const std::string& path) : path_(path) {}
@@ -222,15 +222,15 @@ std::string list(const double* values, std::int64_t count) {
 }
 
 void require_writable(const Policy& policy) {
-  const auto refuse = [](const std::string& what) {
+  const auto reject = [](const std::string& what) {
     throw Error(ErrorKind::run, "a policy cannot be written to a file: " + what);
   };
   for (const double value : policy.theta)
-    if (!std::isfinite(value)) refuse(fmt::format("theta has the value {}", value));
-  if (!std::isfinite(policy.scale) || !std::isfinite(policy.epsilon)) refuse("scale or epsilon is not finite");
+    if (!std::isfinite(value)) reject(fmt::format("theta has the value {}", value));
+  if (!std::isfinite(policy.scale) || !std::isfinite(policy.epsilon)) reject("scale or epsilon is not finite");
   if (policy.kind == PolicyKind::uniform) return;
   if (policy.outputs < 1 || policy.theta.empty() || policy.theta.size() % static_cast<std::size_t>(policy.outputs) != 0)
-    refuse(fmt::format("{} numbers make no {} equal rows of theta", policy.theta.size(), policy.outputs));
+    reject(fmt::format("{} numbers make no {} equal rows of theta", policy.theta.size(), policy.outputs));
 }
 
 }  // namespace

@@ -180,7 +180,7 @@ void Dataset::Impl::add(Shard shard, ShardMemory shard_memory) {
 /// Entries are not spread evenly over rows: each kBlockRows rows make a segment with its own count.
 void Dataset::Impl::bound_entries(const ShardMemory& shard_memory, std::int64_t shard_rows) {
   const std::vector<std::int64_t>& before = shard_memory.entries_before;
-  // Chunks at the ends of a stretch reach beyond it, once for the shard.
+  // Chunks at the ends of a range reach beyond it, once for the shard.
   entry_bound.add(0, {shard_memory.entry_cost.fixed, 0, shard_memory.entry_cost.fixed});
   for (std::size_t i = 0; i + 1 < before.size(); ++i) {
     const std::int64_t first = static_cast<std::int64_t>(i) * kBlockRows;
@@ -208,7 +208,7 @@ Dataset::Dataset(const std::vector<std::string>& paths, const ReadOptions& optio
   SchemaBuilder builder(options);
   for (const std::string& path : paths) {
     for (const std::string& file_path : shard_paths(path)) {
-      const FileAccess file = open_file(file_path, impl_->pool);
+      const Hdf5File file = open_hdf5_file(file_path, impl_->pool);
       const hdf5::Lock lock;
       ShardHeader header = read_shard_header(file, options);
       builder.add(file_path, header);
@@ -273,9 +273,9 @@ std::unique_ptr<RawRows> Dataset::fetch(std::int64_t first_row, std::int64_t row
     const std::int64_t to = std::min(end, shard->first_row + shard->rows);
     if (from == to) continue;
     OpenShard& open = impl_->open_shard(static_cast<std::size_t>(shard - shards.begin()));
-    ShardPiece piece = open.fetch(from - shard->first_row, to - from);
-    piece.first_row = from;
-    fetched->add(std::move(piece));
+    ShardSlice slice = open.fetch(from - shard->first_row, to - from);
+    slice.first_row = from;
+    fetched->add(std::move(slice));
   }
   return fetched;
 }

@@ -36,53 +36,54 @@ void transpose(const From* source, int from, int to, std::int64_t width, To* out
   }
 }
 
-[[noreturn]] void misfit(const std::string& what) {
+[[noreturn]] void mismatch(const std::string& what) {
   throw Error(ErrorKind::run, "rows do not fit the shard they are written to: " + what);
 }
 
 /// A source column and how its elements are typed in memory.
-struct Origin {
+struct SourceColumn {
   const void* data;
   Element element;
 };
 
-Origin origin_of(const Column& column, const Schema& schema, const Block& block) {
+SourceColumn source_column(const ShardColumn& column, const Schema& schema, const Block& block) {
   switch (column.field) {
-    case Field::context:
+    case BlockField::context:
       return {block.context, block.context_type == FloatType::f32 ? Element::f32 : Element::f64};
-    case Field::action:
+    case BlockField::action:
       return {block.action, Element::f64};
-    case Field::category:
+    case BlockField::category:
       return {block.category, Element::i32};
-    case Field::bits:
+    case BlockField::bits:
       return {block.bits, Element::u8};
-    case Field::loss:
+    case BlockField::loss:
       return {block.loss, Element::f64};
-    case Field::propensity:
+    case BlockField::propensity:
       return {schema.propensity == PropensityForm::linear ? block.propensity : block.log_propensity, Element::f64};
-    case Field::label_propensity:
+    case BlockField::label_propensity:
       return {block.label_propensity, Element::f64};
-    case Field::target:
+    case BlockField::target:
       return {column.target < block.num_targets ? block.targets[column.target] : nullptr, Element::f64};
   }
   return {nullptr, Element::f64};
 }
 
 template <class From, class To>
-void append_as(const Column& column, const void* data, int from, int to, std::vector<std::byte>& bytes) {
+void append_as(const ShardColumn& column, const void* data, int from, int to, std::vector<std::byte>& bytes) {
   const std::size_t before = bytes.size();
   bytes.resize(before + static_cast<std::size_t>(to - from) * column.row_bytes());
   transpose(static_cast<const From*>(data), from, to, column.width, reinterpret_cast<To*>(bytes.data() + before));
 }
 
-void append_column(const Column& column, const Origin& origin, int from, int to, std::vector<std::byte>& bytes) {
-  visit_element(origin.element, [&](auto zero) {
+void append_column(const ShardColumn& column, const SourceColumn& source, int from, int to,
+                   std::vector<std::byte>& bytes) {
+  visit_element(source.element, [&](auto zero) {
     using From = decltype(zero);
     if constexpr (std::is_floating_point_v<From>) {
-      if (column.element == Element::f32) return append_as<From, float>(column, origin.data, from, to, bytes);
-      return append_as<From, double>(column, origin.data, from, to, bytes);
+      if (column.element == Element::f32) return append_as<From, float>(column, source.data, from, to, bytes);
+      return append_as<From, double>(column, source.data, from, to, bytes);
     } else {
-      return append_as<From, From>(column, origin.data, from, to, bytes);
+      return append_as<From, From>(column, source.data, from, to, bytes);
     }
   });
 }
@@ -134,35 +135,35 @@ std::vector<std::byte> deflated(const std::vector<std::byte>& bytes) {
 
 }  // namespace
 
-std::vector<Column> shard_columns(const Schema& schema, const WriteOptions& options) {
+std::vector<ShardColumn> shard_columns(const Schema& schema, const WriteOptions& options) {
   const Element scalar = options.float32_scalars ? Element::f32 : Element::f64;
-  std::vector<Column> columns;
-  const auto add = [&](std::string name, Field field, Element element, std::int64_t width, bool matrix,
+  std::vector<ShardColumn> columns;
+  const auto add = [&](std::string name, BlockField field, Element element, std::int64_t width, bool matrix,
                        int target = 0) {
     columns.push_back({std::move(name), field, target, element, width, matrix});
   };
   if (!schema.sparse && schema.features > 0)
-    add("context", Field::context, schema.context_type == FloatType::f32 ? Element::f32 : Element::f64, schema.features,
-        true);
+    add("context", BlockField::context, schema.context_type == FloatType::f32 ? Element::f32 : Element::f64,
+        schema.features, true);
   if (schema.stage == RowStage::contexts) return columns;
   switch (schema.action_kind) {
     case ActionKind::continuous:
-      add("action", Field::action, scalar, 1, false);
+      add("action", BlockField::action, scalar, 1, false);
       break;
     case ActionKind::categorical:
-      add("action", Field::category, Element::i32, 1, false);
+      add("action", BlockField::category, Element::i32, 1, false);
       break;
     case ActionKind::multilabel:
-      add("action", Field::bits, Element::u8, schema.num_actions, true);
+      add("action", BlockField::bits, Element::u8, schema.num_actions, true);
       break;
   }
-  if (schema.stage == RowStage::logged) add("loss", Field::loss, scalar, 1, false);
-  if (schema.propensity == PropensityForm::linear) add("propensity", Field::propensity, scalar, 1, false);
-  if (schema.propensity == PropensityForm::logarithm) add("log_propensity", Field::propensity, scalar, 1, false);
+  if (schema.stage == RowStage::logged) add("loss", BlockField::loss, scalar, 1, false);
+  if (schema.propensity == PropensityForm::linear) add("propensity", BlockField::propensity, scalar, 1, false);
+  if (schema.propensity == PropensityForm::logarithm) add("log_propensity", BlockField::propensity, scalar, 1, false);
   if (schema.label_propensity || schema.propensity == PropensityForm::label_product)
-    add("label_propensity", Field::label_propensity, scalar, schema.num_actions, true);
+    add("label_propensity", BlockField::label_propensity, scalar, schema.num_actions, true);
   for (std::size_t i = 0; i < schema.targets.size(); ++i)
-    add("target/" + schema.targets[i], Field::target, scalar, 1, false, static_cast<int>(i));
+    add("target/" + schema.targets[i], BlockField::target, scalar, 1, false, static_cast<int>(i));
   return columns;
 }
 
@@ -176,21 +177,21 @@ std::int64_t chunk_rows(const Schema& schema, const WriteOptions& options) noexc
   return std::min(kDefaultChunkRows, static_cast<std::int64_t>(std::bit_floor(fitting)));
 }
 
-void gather_rows(const Schema& schema, const std::vector<Column>& columns, const Block& block, int from, int to,
+void gather_rows(const Schema& schema, const std::vector<ShardColumn>& columns, const Block& block, int from, int to,
                  EncodedRows& out) {
   if (from == to) return;
-  if (block.action_kind != schema.action_kind) misfit("another kind of action");
+  if (block.action_kind != schema.action_kind) mismatch("another kind of action");
   if (block.features != schema.features)
-    misfit(std::to_string(block.features) + " features instead of " + std::to_string(schema.features));
+    mismatch(std::to_string(block.features) + " features instead of " + std::to_string(schema.features));
   if (schema.action_kind == ActionKind::multilabel && block.num_actions != schema.num_actions)
-    misfit(std::to_string(block.num_actions) + " labels instead of " + std::to_string(schema.num_actions));
-  if (schema.sparse && block.sparse.indptr == nullptr) misfit("a dense context instead of a sparse one");
+    mismatch(std::to_string(block.num_actions) + " labels instead of " + std::to_string(schema.num_actions));
+  if (schema.sparse && block.sparse.indptr == nullptr) mismatch("a dense context instead of a sparse one");
 
   out.columns.resize(columns.size());
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    const Origin origin = origin_of(columns[i], schema, block);
-    if (origin.data == nullptr) misfit("there is no " + columns[i].name);
-    append_column(columns[i], origin, from, to, out.columns[i]);
+    const SourceColumn source = source_column(columns[i], schema, block);
+    if (source.data == nullptr) mismatch("there is no " + columns[i].name);
+    append_column(columns[i], source, from, to, out.columns[i]);
   }
   if (schema.sparse) append_sparse(schema, block.sparse, from, to, out);
   out.rows += to - from;
@@ -206,7 +207,7 @@ void pack_chunk(std::vector<std::byte>& bytes, Element element, std::int64_t chu
   bytes = deflated(shuffled.empty() ? bytes : shuffled);
 }
 
-void pack_rows(const std::vector<Column>& columns, std::int64_t chunk, bool gzip, EncodedRows& rows) {
+void pack_rows(const std::vector<ShardColumn>& columns, std::int64_t chunk, bool gzip, EncodedRows& rows) {
   for (std::size_t i = 0; i < columns.size(); ++i)
     pack_chunk(rows.columns[i], columns[i].element, chunk * columns[i].width, gzip);
   rows.packed = true;
@@ -218,11 +219,12 @@ void EncodedRowsDeleter::operator()(EncodedRows* rows) const noexcept {
 
 EncodedRowsPtr encode_rows(const Schema& schema, const WriteOptions& options, const std::vector<Block>& blocks) {
   const std::int64_t chunk = chunk_rows(schema, options);
-  const std::vector<Column> columns = shard_columns(schema, options);
+  const std::vector<ShardColumn> columns = shard_columns(schema, options);
   EncodedRowsPtr encoded(new EncodedRows);
   std::int64_t rows = 0;
   for (const Block& block : blocks) rows += block.rows;
-  if (rows > chunk) misfit(std::to_string(rows) + " rows are more than a chunk of " + std::to_string(chunk) + " takes");
+  if (rows > chunk)
+    mismatch(std::to_string(rows) + " rows are more than a chunk of " + std::to_string(chunk) + " takes");
   encoded->columns.resize(columns.size());
   for (std::size_t i = 0; i < columns.size(); ++i)
     encoded->columns[i].reserve(static_cast<std::size_t>(rows) * columns[i].row_bytes());

@@ -14,13 +14,13 @@
 namespace scrm {
 
 /// Which member of a Block a column is taken from.
-enum class Field : std::uint8_t { context, action, category, bits, loss, propensity, label_propensity, target };
+enum class BlockField : std::uint8_t { context, action, category, bits, loss, propensity, label_propensity, target };
 
 /// One dataset whose rows are the shard's rows.
-struct Column {
+struct ShardColumn {
   std::string name;
-  Field field;
-  int target;  ///< which one, for Field::target
+  BlockField field;
+  int target;  ///< which one, for BlockField::target
   Element element;
   std::int64_t width;  ///< elements in a row
   bool matrix;         ///< [n, width] rather than [n]
@@ -30,7 +30,7 @@ struct Column {
 
 /// Every row-shaped dataset of a shard, in the order it is written. A context without features, and a sparse one, is
 /// not among them.
-std::vector<Column> shard_columns(const Schema& schema, const WriteOptions& options);
+std::vector<ShardColumn> shard_columns(const Schema& schema, const WriteOptions& options);
 
 /// One chunk of every dataset. `packed`: the bytes are those of whole chunks, filtered, as the file takes them;
 /// otherwise plain row-major values of exactly `rows` rows.
@@ -46,7 +46,7 @@ struct EncodedRows {
 };
 
 /// Appends rows [from, to) of a block to plain rows.
-void gather_rows(const Schema& schema, const std::vector<Column>& columns, const Block& block, int from, int to,
+void gather_rows(const Schema& schema, const std::vector<ShardColumn>& columns, const Block& block, int from, int to,
                  EncodedRows& out);
 
 /// Turns plain values into the bytes of a chunk of `chunk_elements` elements: padded with zeros and, with gzip,
@@ -54,6 +54,6 @@ void gather_rows(const Schema& schema, const std::vector<Column>& columns, const
 void pack_chunk(std::vector<std::byte>& bytes, Element element, std::int64_t chunk_elements, bool gzip);
 
 /// Packs every column of plain rows for chunks of `chunk` rows.
-void pack_rows(const std::vector<Column>& columns, std::int64_t chunk, bool gzip, EncodedRows& rows);
+void pack_rows(const std::vector<ShardColumn>& columns, std::int64_t chunk, bool gzip, EncodedRows& rows);
 
 }  // namespace scrm

@@ -6,8 +6,8 @@ namespace scrm {
 
 double MemoryBound::operator()(std::int64_t rows) const noexcept {
   if (rows <= 0) return 0;
-  // A stretch that begins in segment `first` covers the segments after it whole until its rows run out; it has one row
-  // at least in `first`. Both ends move forward only. Sums are taken afresh where the stretch is short, so rounding
+  // A range that begins in segment `first` covers the segments after it whole until its rows run out; it has one row
+  // at least in `first`. Both ends move forward only. Sums are taken afresh where the range is short, so rounding
   // does not pile up over many segments: doubles hold sums of bytes exactly far beyond any machine's memory.
   double per_row = 0;
   for (const Segment& segment : segments_) per_row = std::max(per_row, segment.cost.per_row);

@@ -1,4 +1,4 @@
-/// MemoryBound: how much memory any stretch of consecutive rows can take, from what is known of its segments.
+/// MemoryBound: how much memory any range of consecutive rows can take, from what is known of its segments.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 namespace scrm {
 
 OpenShard::OpenShard(const std::string& path, const Schema& schema, std::int64_t rows, std::shared_ptr<BufferPool> pool)
-    : file_(open_file(path, std::move(pool))) {
+    : file_(open_hdf5_file(path, std::move(pool))) {
   const hdf5::Lock lock;
   if (schema.sparse) {
     indptr_ = open("context/indptr", rows + 1, 1);
@@ -41,26 +41,26 @@ StoredArray OpenShard::open(const std::string& name, std::int64_t rows, std::int
   return array;
 }
 
-ShardPiece OpenShard::fetch(std::int64_t first, std::int64_t rows) {
+ShardSlice OpenShard::fetch(std::int64_t first, std::int64_t rows) {
   const hdf5::Lock lock;
-  ShardPiece piece;
-  piece.path = file_.path;
-  piece.row_in_file = first;
-  piece.rows = rows;
-  if (context_) piece.context = context_->fetch(file_, first, rows);
+  ShardSlice slice;
+  slice.path = file_.path;
+  slice.row_in_file = first;
+  slice.rows = rows;
+  if (context_) slice.context = context_->fetch(file_, first, rows);
   if (indptr_) {
-    piece.offsets = read_offsets(file_, *indptr_, first, rows, indices_->rows());
-    const std::int64_t begin = piece.offsets.front();
-    const std::int64_t entries = piece.offsets.back() - begin;
-    piece.indices = indices_->fetch(file_, begin, entries);
-    piece.values = values_->fetch(file_, begin, entries);
+    slice.offsets = read_offsets(file_, *indptr_, first, rows, indices_->rows());
+    const std::int64_t begin = slice.offsets.front();
+    const std::int64_t entries = slice.offsets.back() - begin;
+    slice.indices = indices_->fetch(file_, begin, entries);
+    slice.values = values_->fetch(file_, begin, entries);
   }
-  if (action_) piece.action = action_->fetch(file_, first, rows);
-  if (loss_) piece.loss = loss_->fetch(file_, first, rows);
-  if (propensity_) piece.propensity = propensity_->fetch(file_, first, rows);
-  if (label_propensity_) piece.label_propensity = label_propensity_->fetch(file_, first, rows);
-  for (StoredArray& target : targets_) piece.targets.push_back(target.fetch(file_, first, rows));
-  return piece;
+  if (action_) slice.action = action_->fetch(file_, first, rows);
+  if (loss_) slice.loss = loss_->fetch(file_, first, rows);
+  if (propensity_) slice.propensity = propensity_->fetch(file_, first, rows);
+  if (label_propensity_) slice.label_propensity = label_propensity_->fetch(file_, first, rows);
+  for (StoredArray& target : targets_) slice.targets.push_back(target.fetch(file_, first, rows));
+  return slice;
 }
 
 }  // namespace scrm

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hdf5/file_access.hpp"
+#include "hdf5/hdf5_file.hpp"
 #include "hdf5/stored_array.hpp"
 #include "scrm/io/schema.hpp"
 #include "shard/shard_rows.hpp"
@@ -20,13 +20,13 @@ class OpenShard {
   OpenShard(const OpenShard&) = delete;
   OpenShard& operator=(const OpenShard&) = delete;
 
-  /// Takes rows [first, first + rows) of the file; the caller sets the piece's place in the data set.
-  ShardPiece fetch(std::int64_t first, std::int64_t rows);
+  /// Takes rows [first, first + rows) of the file; the caller sets the slice's place in the data set.
+  ShardSlice fetch(std::int64_t first, std::int64_t rows);
 
  private:
   StoredArray open(const std::string& name, std::int64_t rows, std::int64_t width) const;
 
-  FileAccess file_;
+  Hdf5File file_;
   std::optional<StoredArray> context_;
   std::optional<StoredArray> indptr_;
   std::optional<StoredArray> indices_;

@@ -12,13 +12,13 @@
 namespace scrm {
 namespace {
 
-[[noreturn]] void fail(const FileAccess& file, const std::string& dataset, const std::string& message) {
+[[noreturn]] void fail(const Hdf5File& file, const std::string& dataset, const std::string& message) {
   throw Error(ErrorKind::data, message, {.file = *file.path, .dataset = dataset});
 }
 
 class HeaderReader {
  public:
-  HeaderReader(const FileAccess& file, const ReadOptions& options) : file_(file), options_(options) {}
+  HeaderReader(const Hdf5File& file, const ReadOptions& options) : file_(file), options_(options) {}
 
   ShardHeader read() {
     read_attributes();
@@ -55,7 +55,7 @@ class HeaderReader {
   StoredArray open_list(const std::string& name);
   void add(const StoredArray& array, MemoryCost& cost);
 
-  const FileAccess& file_;
+  const Hdf5File& file_;
   const ReadOptions& options_;
   ShardHeader header_;
 };
@@ -306,11 +306,11 @@ void HeaderReader::read_targets() {
 
 }  // namespace
 
-ShardHeader read_shard_header(const FileAccess& file, const ReadOptions& options) {
+ShardHeader read_shard_header(const Hdf5File& file, const ReadOptions& options) {
   return HeaderReader(file, options).read();
 }
 
-std::vector<std::int64_t> read_offsets(const FileAccess& file, const StoredArray& indptr, std::int64_t first,
+std::vector<std::int64_t> read_offsets(const Hdf5File& file, const StoredArray& indptr, std::int64_t first,
                                        std::int64_t rows, std::int64_t entries) {
   std::vector<std::int64_t> offsets = indptr.read_integers(file, first, rows + 1);
   const auto bad = [&](std::size_t i, const std::string& why) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "hdf5/file_access.hpp"
+#include "hdf5/hdf5_file.hpp"
 #include "hdf5/stored_array.hpp"
 #include "scrm/io/dataset.hpp"
 
@@ -31,11 +31,11 @@ struct ShardHeader {
 };
 
 /// Reads and checks. Needs the hdf5::Lock.
-ShardHeader read_shard_header(const FileAccess& file, const ReadOptions& options);
+ShardHeader read_shard_header(const Hdf5File& file, const ReadOptions& options);
 
 /// Entries of rows [first, first + rows) of a sparse context: rows + 1 offsets that never fall and end within
 /// `entries`. Needs the hdf5::Lock.
-std::vector<std::int64_t> read_offsets(const FileAccess& file, const StoredArray& indptr, std::int64_t first,
+std::vector<std::int64_t> read_offsets(const Hdf5File& file, const StoredArray& indptr, std::int64_t first,
                                        std::int64_t rows, std::int64_t entries);
 
 }  // namespace scrm

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "shard/fault_list.hpp"
+#include "shard/bad_rows.hpp"
 
 namespace scrm {
 namespace {
@@ -48,14 +48,14 @@ class BlockDecoder {
   BlockDecoder(const Schema& schema, bool reward, ShardRows& rows, BlockBuffer& out)
       : schema_(schema), reward_(reward), rows_(rows), out_(out) {}
 
-  /// Rows [first, first + rows) of the file behind the piece become rows [at, at + rows) of the block.
-  void decode(const ShardPiece& piece, std::int64_t first, int rows, int at);
+  /// Rows [first, first + rows) of the file behind the slice become rows [at, at + rows) of the block.
+  void decode(const ShardSlice& slice, std::int64_t first, int rows, int at);
   /// Leaves out the bad rows; returns how many are left.
   int finish(int rows, Audit& audit);
 
  private:
   struct Part {
-    const ShardPiece& piece;
+    const ShardSlice& slice;
     std::int64_t first;
     int rows;
     int at;
@@ -69,43 +69,43 @@ class BlockDecoder {
 
   template <class To>
   void columns(const Part& part, const RawArray& array, const AuditRule& rule, To* base, bool table);
-  void find_faults(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row, std::int64_t column,
-                   bool table);
-  const std::byte* ready(const RawTile& tile, std::size_t from, std::size_t length);
+  void find_bad_rows(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row, std::int64_t column,
+                     bool table);
+  const std::byte* data_at(const RawTile& tile, std::size_t from, std::size_t length);
 
   const Schema& schema_;
   bool reward_;
   ShardRows& rows_;
   BlockBuffer& out_;
-  FaultList faults_;
+  BadRows bad_rows_;
 };
 
-void BlockDecoder::decode(const ShardPiece& piece, std::int64_t first, int rows, int at) {
-  const Part part{piece, first, rows, at};
+void BlockDecoder::decode(const ShardSlice& slice, std::int64_t first, int rows, int at) {
+  const Part part{slice, first, rows, at};
   decode_context(part);
   if (schema_.stage == RowStage::contexts) return;
   decode_action(part);
-  columns(part, piece.loss, loss_rule(), out_.loss(), false);
+  columns(part, slice.loss, loss_rule(), out_.loss(), false);
   if (reward_) {
     double* loss = out_.loss() + at;
     for (int i = 0; i < rows; ++i) loss[i] = -loss[i];
   }
   decode_propensity(part);
   for (std::size_t i = 0; i < schema_.targets.size(); ++i) {
-    columns(part, piece.targets[i], target_rule(schema_.action_kind, schema_.targets[i]),
+    columns(part, slice.targets[i], target_rule(schema_.action_kind, schema_.targets[i]),
             out_.target(static_cast<int>(i)), false);
   }
 }
 
 int BlockDecoder::finish(int rows, Audit& audit) {
-  if (faults_.empty()) return rows;
-  faults_.report(rows, audit);
-  return out_.compact(faults_.keep().data(), rows);
+  if (bad_rows_.empty()) return rows;
+  bad_rows_.report(rows, audit);
+  return out_.compact(bad_rows_.keep().data(), rows);
 }
 
-const std::byte* BlockDecoder::ready(const RawTile& tile, std::size_t from, std::size_t length) {
-  if (tile.bytes->busy()) rows_.help();
-  return tile.bytes->ready(from, length);
+const std::byte* BlockDecoder::data_at(const RawTile& tile, std::size_t from, std::size_t length) {
+  if (tile.bytes->is_decoding()) rows_.decode_idle_chunks();
+  return tile.bytes->data_at(from, length);
 }
 
 template <class To>
@@ -121,19 +121,19 @@ void BlockDecoder::columns(const Part& part, const RawArray& array, const AuditR
     view.row_bytes = tile->row_bytes;
     view.rows = static_cast<int>(to - from);
     view.columns = tile->columns;
-    view.data = ready(*tile, tile->offset + static_cast<std::size_t>(from - tile->row) * tile->row_bytes,
-                      static_cast<std::size_t>(to - from) * tile->row_bytes);
+    view.data = data_at(*tile, tile->offset + static_cast<std::size_t>(from - tile->row) * tile->row_bytes,
+                        static_cast<std::size_t>(to - from) * tile->row_bytes);
     To* out = base + tile->column * kBlockRows + part.at + (from - part.first);
-    if (!to_columns(view, rule.range, out)) find_faults(part, view, rule, from, tile->column, table);
+    if (!to_columns(view, rule.range, out)) find_bad_rows(part, view, rule, from, tile->column, table);
   }
 }
 
-void BlockDecoder::find_faults(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row,
-                               std::int64_t column, bool table) {
+void BlockDecoder::find_bad_rows(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row,
+                                 std::int64_t column, bool table) {
   for_each_value(tile, [&](int i, std::int64_t j, double value) {
-    if (const auto reason = rule.judge(value)) {
+    if (const auto reason = rule.violation(value)) {
       const int in_block = part.at + static_cast<int>(row - part.first) + i;
-      faults_.add(in_block, *reason, rule, table ? column + j : -1, *part.piece.path, row + i, value);
+      bad_rows_.add(in_block, *reason, rule, table ? column + j : -1, *part.slice.path, row + i, value);
     }
   });
 }
@@ -142,9 +142,9 @@ void BlockDecoder::decode_context(const Part& part) {
   if (schema_.sparse) {
     decode_entries(part);
   } else if (schema_.context_type == FloatType::f32) {
-    columns(part, part.piece.context, context_rule("context"), out_.context_f32(), true);
+    columns(part, part.slice.context, context_rule("context"), out_.context_f32(), true);
   } else {
-    columns(part, part.piece.context, context_rule("context"), out_.context_f64(), true);
+    columns(part, part.slice.context, context_rule("context"), out_.context_f64(), true);
   }
 }
 
@@ -152,13 +152,13 @@ void BlockDecoder::decode_action(const Part& part) {
   const AuditRule rule = action_rule(schema_.action_kind, schema_.num_actions);
   switch (schema_.action_kind) {
     case ActionKind::continuous:
-      columns(part, part.piece.action, rule, out_.action(), false);
+      columns(part, part.slice.action, rule, out_.action(), false);
       break;
     case ActionKind::categorical:
-      columns(part, part.piece.action, rule, out_.category(), false);
+      columns(part, part.slice.action, rule, out_.category(), false);
       break;
     case ActionKind::multilabel:
-      columns(part, part.piece.action, rule, out_.bits(), true);
+      columns(part, part.slice.action, rule, out_.bits(), true);
       break;
   }
 }
@@ -166,15 +166,15 @@ void BlockDecoder::decode_action(const Part& part) {
 void BlockDecoder::decode_propensity(const Part& part) {
   const ActionKind kind = schema_.action_kind;
   if (schema_.label_propensity) {
-    columns(part, part.piece.label_propensity, propensity_rule(kind, "label_propensity"), out_.label_propensity(),
+    columns(part, part.slice.label_propensity, propensity_rule(kind, "label_propensity"), out_.label_propensity(),
             true);
   }
   switch (schema_.propensity) {
     case PropensityForm::linear:
-      columns(part, part.piece.propensity, propensity_rule(kind, "propensity"), out_.propensity(), false);
+      columns(part, part.slice.propensity, propensity_rule(kind, "propensity"), out_.propensity(), false);
       break;
     case PropensityForm::logarithm:
-      columns(part, part.piece.propensity, log_propensity_rule(kind), out_.propensity(), false);
+      columns(part, part.slice.propensity, log_propensity_rule(kind), out_.propensity(), false);
       break;
     case PropensityForm::label_product:
       multiply_labels(part);
@@ -191,8 +191,8 @@ void BlockDecoder::multiply_labels(const Part& part) {
 }
 
 void BlockDecoder::decode_entries(const Part& part) {
-  const ShardPiece& piece = part.piece;
-  const std::int64_t* offsets = piece.offsets.data() + (part.first - piece.row_in_file);
+  const ShardSlice& slice = part.slice;
+  const std::int64_t* offsets = slice.offsets.data() + (part.first - slice.row_in_file);
   const std::int64_t entries = offsets[part.rows] - offsets[0];
   std::int64_t* indptr = out_.indptr() + part.at;
   const std::int64_t before = part.at == 0 ? 0 : indptr[0];
@@ -207,8 +207,8 @@ void BlockDecoder::decode_entries(const Part& part) {
       const std::int64_t to = std::min(offsets[part.rows], tile.row + tile.rows);
       if (from >= to) continue;
       Tile view{array.element, nullptr, tile.row_bytes, static_cast<int>(to - from), 1};
-      view.data = ready(tile, tile.offset + static_cast<std::size_t>(from - tile.row) * tile.row_bytes,
-                        static_cast<std::size_t>(to - from) * tile.row_bytes);
+      view.data = data_at(tile, tile.offset + static_cast<std::size_t>(from - tile.row) * tile.row_bytes,
+                          static_cast<std::size_t>(to - from) * tile.row_bytes);
       use(view, from);
     }
   };
@@ -217,7 +217,7 @@ void BlockDecoder::decode_entries(const Part& part) {
   };
 
   const Range in_range{0, static_cast<double>(schema_.features) - 1};
-  each_tile(piece.indices, [&](const Tile& view, std::int64_t from) {
+  each_tile(slice.indices, [&](const Tile& view, std::int64_t from) {
     std::int32_t* out = out_.indices().data() + before + (from - offsets[0]);
     if (schema_.features > 0 && to_columns(view, in_range, out)) return;
     for_each_value(view, [&](int i, std::int64_t, double value) {
@@ -225,16 +225,16 @@ void BlockDecoder::decode_entries(const Part& part) {
       throw Error(
           ErrorKind::data,
           fmt::format("{} (entry {}) is not the index of one of {} features", value, from + i, schema_.features),
-          {.file = *piece.path, .dataset = "context/indices", .row = part.first + row_of(from + i)});
+          {.file = *slice.path, .dataset = "context/indices", .row = part.first + row_of(from + i)});
     });
   });
   const AuditRule rule = context_rule("context/values");
-  each_tile(piece.values, [&](const Tile& view, std::int64_t from) {
+  each_tile(slice.values, [&](const Tile& view, std::int64_t from) {
     if (to_columns(view, rule.range, out_.values().data() + before + (from - offsets[0]))) return;
     for_each_value(view, [&](int i, std::int64_t, double value) {
-      if (const auto reason = rule.judge(value)) {
+      if (const auto reason = rule.violation(value)) {
         const int row = row_of(from + i);
-        faults_.add(part.at + row, *reason, rule, -1, *piece.path, part.first + row, value);
+        bad_rows_.add(part.at + row, *reason, rule, -1, *slice.path, part.first + row, value);
       }
     });
   });
@@ -249,27 +249,27 @@ int ShardRows::decode(std::int64_t from, int count, BlockBuffer& out, Audit& aud
     if (count == 0) return 0;
     throw Error(ErrorKind::run, fmt::format("rows {} to {} were not fetched", from, end - 1));
   }
-  auto piece = std::partition_point(pieces_.begin(), pieces_.end(),
-                                    [&](const ShardPiece& p) { return p.first_row + p.rows <= from; });
-  for (; piece != pieces_.end() && piece->first_row < end; ++piece) {
-    const std::int64_t begin = std::max(from, piece->first_row);
-    const std::int64_t stop = std::min(end, piece->first_row + piece->rows);
-    decoder.decode(*piece, piece->row_in_file + (begin - piece->first_row), static_cast<int>(stop - begin),
+  auto slice = std::partition_point(slices_.begin(), slices_.end(),
+                                    [&](const ShardSlice& p) { return p.first_row + p.rows <= from; });
+  for (; slice != slices_.end() && slice->first_row < end; ++slice) {
+    const std::int64_t begin = std::max(from, slice->first_row);
+    const std::int64_t stop = std::min(end, slice->first_row + slice->rows);
+    decoder.decode(*slice, slice->row_in_file + (begin - slice->first_row), static_cast<int>(stop - begin),
                    static_cast<int>(begin - from));
   }
   return decoder.finish(count, audit);
 }
 
-void ShardRows::help() {
-  const auto help_with = [](const RawArray& array) {
-    for (const RawTile& tile : array.tiles) tile.bytes->help();
+void ShardRows::decode_idle_chunks() {
+  const auto decode_idle = [](const RawArray& array) {
+    for (const RawTile& tile : array.tiles) tile.bytes->decode_if_idle();
   };
-  for (const ShardPiece& piece : pieces_) {
-    for (const RawArray* array : {&piece.context, &piece.indices, &piece.values, &piece.action, &piece.loss,
-                                  &piece.propensity, &piece.label_propensity}) {
-      help_with(*array);
+  for (const ShardSlice& slice : slices_) {
+    for (const RawArray* array : {&slice.context, &slice.indices, &slice.values, &slice.action, &slice.loss,
+                                  &slice.propensity, &slice.label_propensity}) {
+      decode_idle(*array);
     }
-    for (const RawArray& array : piece.targets) help_with(array);
+    for (const RawArray& array : slice.targets) decode_idle(array);
   }
 }
 

@@ -12,7 +12,7 @@
 namespace scrm {
 
 /// Consecutive rows of one shard.
-struct ShardPiece {
+struct ShardSlice {
   std::shared_ptr<const std::string> path;
   std::int64_t first_row = 0;  ///< in the data set
   std::int64_t rows = 0;
@@ -32,18 +32,18 @@ class ShardRows final : public RawRows {
  public:
   ShardRows(std::shared_ptr<const Schema> schema, bool reward) : schema_(std::move(schema)), reward_(reward) {}
 
-  /// Pieces come in row order.
-  void add(ShardPiece piece) { pieces_.push_back(std::move(piece)); }
+  /// Slices come in row order.
+  void add(ShardSlice slice) { slices_.push_back(std::move(slice)); }
 
   int decode(std::int64_t first_row, int rows, BlockBuffer& out, Audit& audit) override;
 
-  /// Decodes chunks that no thread is at: better than waiting for one that another thread is at.
-  void help();
+  /// Decodes chunks that no thread is decoding, instead of waiting for one that another thread has begun.
+  void decode_idle_chunks();
 
  private:
   std::shared_ptr<const Schema> schema_;
   bool reward_;
-  std::vector<ShardPiece> pieces_;
+  std::vector<ShardSlice> slices_;
 };
 
 }  // namespace scrm

@@ -22,17 +22,17 @@ constexpr std::int64_t kFormatVersion = 1;
 constexpr std::int64_t kEntriesPerChunk = std::int64_t{1} << 18;
 
 void check_options(const std::string& path, const Schema& schema, const WriteOptions& options) {
-  const auto refuse = [&](const std::string& what) { throw Error(ErrorKind::usage, what, {.file = path}); };
-  if (options.chunk_rows < 0) refuse("a chunk cannot have a negative number of rows");
-  if (schema.features < 0) refuse("a context cannot have a negative number of features");
+  const auto fail_usage = [&](const std::string& what) { throw Error(ErrorKind::usage, what, {.file = path}); };
+  if (options.chunk_rows < 0) fail_usage("a chunk cannot have a negative number of rows");
+  if (schema.features < 0) fail_usage("a context cannot have a negative number of features");
   if (schema.action_kind != ActionKind::continuous && schema.num_actions < 1)
-    refuse("categorical and multilabel actions need num_actions of at least 1");
+    fail_usage("categorical and multilabel actions need num_actions of at least 1");
   if (schema.action_kind != ActionKind::multilabel &&
       (schema.label_propensity || schema.propensity == PropensityForm::label_product))
-    refuse("label_propensity belongs to multilabel actions");
+    fail_usage("label_propensity belongs to multilabel actions");
   for (const std::string& name : schema.targets)
     if (name.empty() || name == "." || name.find('/') != std::string::npos)
-      refuse("'" + name + "' cannot name a target: give it a name without a slash");
+      fail_usage("'" + name + "' cannot name a target: give it a name without a slash");
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ struct ShardWriter::Impl {
   Schema schema;
   WriteOptions options;
   std::int64_t full_chunk;
-  std::vector<Column> columns;
+  std::vector<ShardColumn> columns;
   AtomicFile file;
   hdf5::WriteStatus status;
   hdf5::Handle handle;
@@ -83,7 +83,7 @@ ShardWriter::Impl::Impl(const std::string& path, const Schema& shard_schema, con
   handle = hdf5::create_file(file.temporary_path(), status);
   if (!handle.valid()) fail("cannot write");
   write_root();
-  for (const Column& column : columns)
+  for (const ShardColumn& column : columns)
     datasets.emplace_back(path, column.name, column.element, column.width, column.matrix, options.gzip);
   if (!schema.sparse) return;
   const Element value = schema.context_type == FloatType::f32 ? Element::f32 : Element::f64;
@@ -127,9 +127,9 @@ void ShardWriter::Impl::write_root() {
 }
 
 void ShardWriter::Impl::create_group(const char* name) {
-  const hdf5::Handle how(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
-  if (H5Pset_obj_track_times(how.get(), false) < 0) fail("cannot set up a group");
-  const hdf5::Handle group(H5Gcreate2(handle.get(), name, H5P_DEFAULT, how.get(), H5P_DEFAULT), H5Gclose);
+  const hdf5::Handle properties(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+  if (H5Pset_obj_track_times(properties.get(), false) < 0) fail("cannot set up a group");
+  const hdf5::Handle group(H5Gcreate2(handle.get(), name, H5P_DEFAULT, properties.get(), H5P_DEFAULT), H5Gclose);
   if (!group.valid()) fail("cannot create the group " + std::string(name));
   if (name == std::string("context") && !write_attribute(group.get(), "num_features", schema.features))
     fail("cannot write the number of features");

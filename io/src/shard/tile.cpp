@@ -12,13 +12,13 @@ namespace {
 
 constexpr int kCacheLine = 64;
 
-// Rows that are turned at once: their share of a column is one cache line, so that each line of the output is written
-// whole. The columns of a block lie a power of two apart and would push each other out of L1 otherwise.
+// Rows that are transposed at once: their share of a column is one cache line, so that each line of the output is
+// written whole. The columns of a block lie a power of two apart and would push each other out of L1 otherwise.
 template <class T>
 constexpr int kTileRows = kCacheLine / static_cast<int>(sizeof(T));
 
-// Wide tables are turned in bands of so many bytes, one line's worth of columns after the other, while the next band is
-// on its way into the cache: taken row by row, hundreds of columns would each get one line at a time.
+// Wide tables are transposed in bands of so many bytes, one line's worth of columns after the other, while the next
+// band is on its way into the cache: taken row by row, hundreds of columns would each get one line at a time.
 constexpr std::size_t kBandBytes = std::size_t{64} << 10;
 
 template <class T>
@@ -110,9 +110,9 @@ bool packed_to_column(const std::byte* from, int rows, Bounds<From> bounds, To* 
   return inside && outside == 0;
 }
 
-/// Turns kTileRows rows; columns are taken two at a time and `columns` is even.
-bool turn_rows(const std::byte* from, std::size_t row_bytes, std::int64_t columns, Bounds<double> bounds,
-               double* out) noexcept {
+/// Transposes kTileRows rows; columns are taken two at a time and `columns` is even.
+bool transpose_rows(const std::byte* from, std::size_t row_bytes, std::int64_t columns, Bounds<double> bounds,
+                    double* out) noexcept {
   const Double2 low = {bounds.low, bounds.low};
   const Double2 high = {bounds.high, bounds.high};
   Mask2 inside = {-1, -1};
@@ -133,8 +133,8 @@ bool turn_rows(const std::byte* from, std::size_t row_bytes, std::int64_t column
 }
 
 /// The same for floats, four columns at a time.
-bool turn_rows(const std::byte* from, std::size_t row_bytes, std::int64_t columns, Bounds<float> bounds,
-               float* out) noexcept {
+bool transpose_rows(const std::byte* from, std::size_t row_bytes, std::int64_t columns, Bounds<float> bounds,
+                    float* out) noexcept {
   const Float4 low = {bounds.low, bounds.low, bounds.low, bounds.low};
   const Float4 high = {bounds.high, bounds.high, bounds.high, bounds.high};
   Mask4 inside = {-1, -1, -1, -1};
@@ -152,10 +152,10 @@ bool turn_rows(const std::byte* from, std::size_t row_bytes, std::int64_t column
       const Float4 ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
       const Float4 cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
       const Float4 cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-      const Float4 turned[4] = {
+      const Float4 transposed[4] = {
           __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5), __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7),
           __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5), __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7)};
-      for (int k = 0; k < 4; ++k) std::memcpy(column + k * kBlockRows + i, &turned[k], sizeof(turned[k]));
+      for (int k = 0; k < 4; ++k) std::memcpy(column + k * kBlockRows + i, &transposed[k], sizeof(transposed[k]));
     }
   }
   return (inside[0] & inside[1] & inside[2] & inside[3]) == -1;
@@ -163,19 +163,19 @@ bool turn_rows(const std::byte* from, std::size_t row_bytes, std::int64_t column
 
 /// Rows [0, rows) of `columns` columns, tile by tile.
 template <class From, class To>
-bool turn_tiles(const std::byte* from, std::size_t row_bytes, int rows, std::int64_t columns, Bounds<From> bounds,
-                To* out) noexcept {
+bool transpose_tiles(const std::byte* from, std::size_t row_bytes, int rows, std::int64_t columns, Bounds<From> bounds,
+                     To* out) noexcept {
   bool inside = true;
   int row = 0;
   for (; row + kTileRows<To> <= rows; row += kTileRows<To>) {
     const std::byte* at = from + static_cast<std::size_t>(row) * row_bytes;
-    std::int64_t turned = 0;
+    std::int64_t transposed = 0;
     if constexpr (std::is_same_v<From, To> && std::is_floating_point_v<From>) {
       constexpr std::int64_t kLanes = 16 / sizeof(From);
-      turned = columns / kLanes * kLanes;
-      inside &= turn_rows(at, row_bytes, turned, bounds, out + row);
+      transposed = columns / kLanes * kLanes;
+      inside &= transpose_rows(at, row_bytes, transposed, bounds, out + row);
     }
-    inside &= strided_to_columns<From>(at, row_bytes, kTileRows<To>, turned, columns, bounds, out + row);
+    inside &= strided_to_columns<From>(at, row_bytes, kTileRows<To>, transposed, columns, bounds, out + row);
   }
   const std::byte* rest = from + static_cast<std::size_t>(row) * row_bytes;
   return strided_to_columns<From>(rest, row_bytes, rows - row, 0, columns, bounds, out + row) && inside;
@@ -183,7 +183,7 @@ bool turn_tiles(const std::byte* from, std::size_t row_bytes, int rows, std::int
 
 /// A wide table, in bands.
 template <class From, class To>
-bool turn_bands(const Tile& tile, Bounds<From> bounds, To* out) noexcept {
+bool transpose_bands(const Tile& tile, Bounds<From> bounds, To* out) noexcept {
   constexpr std::int64_t kGroup = kCacheLine / sizeof(From);
   const int fitting = static_cast<int>(kBandBytes / tile.row_bytes) / kTileRows<To> * kTileRows<To>;
   const int band_rows = std::max(kTileRows<To>, fitting);
@@ -195,8 +195,8 @@ bool turn_bands(const Tile& tile, Bounds<From> bounds, To* out) noexcept {
     const std::byte* ahead = band + static_cast<std::size_t>(rows) * tile.row_bytes;
     for (std::int64_t j = 0; j < tile.columns; j += kGroup) {
       for (int line = 0; line < rows && ahead < end; ++line, ahead += kCacheLine) __builtin_prefetch(ahead);
-      inside &= turn_tiles<From>(band + static_cast<std::size_t>(j) * sizeof(From), tile.row_bytes, rows,
-                                 std::min(kGroup, tile.columns - j), bounds, out + j * kBlockRows + row);
+      inside &= transpose_tiles<From>(band + static_cast<std::size_t>(j) * sizeof(From), tile.row_bytes, rows,
+                                      std::min(kGroup, tile.columns - j), bounds, out + j * kBlockRows + row);
     }
   }
   return inside;
@@ -208,8 +208,8 @@ bool convert(const Tile& tile, Range range, To* out) noexcept {
   if (tile.columns == 1 && tile.row_bytes == sizeof(From)) {
     return packed_to_column<From>(tile.data, tile.rows, bounds, out);
   }
-  if (tile.row_bytes >= 2 * kCacheLine) return turn_bands<From>(tile, bounds, out);
-  return turn_tiles<From>(tile.data, tile.row_bytes, tile.rows, tile.columns, bounds, out);
+  if (tile.row_bytes >= 2 * kCacheLine) return transpose_bands<From>(tile, bounds, out);
+  return transpose_tiles<From>(tile.data, tile.row_bytes, tile.rows, tile.columns, bounds, out);
 }
 
 template <class To>

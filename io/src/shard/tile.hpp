@@ -1,4 +1,4 @@
-/// Tiles: row-major numbers as files hold them, turned into the columns of a block.
+/// Tiles: row-major numbers as files hold them, transposed into the columns of a block.
 #pragma once
 
 #include <cstddef>

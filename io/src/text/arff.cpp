@@ -61,7 +61,7 @@ class ArffReader {
   const char* read_index(const char* at, const char* end, std::size_t& attribute) const;
   /// Reads the value of attribute j that begins at `at`; returns what follows it and the blanks behind it.
   const char* read_value(const char* at, const char* end, std::size_t j, double& value) const;
-  const char* read_odd_value(const char* at, const char* end, std::size_t j, double& value) const;
+  const char* read_value_slowly(const char* at, const char* end, std::size_t j, double& value) const;
   void check_value(std::size_t j, double value) const;
   [[noreturn]] void fail(std::size_t j, const std::string& what) const {
     file_->fail(fmt::format("attribute '{}' {}", attributes_[j].name, what));
@@ -94,7 +94,7 @@ void ArffReader::assign_roles() {
 void ArffReader::mark_last_labels() {
   const auto labels = static_cast<std::size_t>(options_.labels);
   if (labels > attributes_.size())
-    file_->fail_whole(
+    file_->fail_file(
         fmt::format("declares {} attributes, so the last {} cannot be labels", attributes_.size(), labels));
   for (std::size_t j = attributes_.size() - labels; j < attributes_.size(); ++j) roles_[j].label = true;
 }
@@ -105,23 +105,23 @@ void ArffReader::mark_named_labels() {
   for (const std::string& name : options_.label_names) {
     const auto at = std::find(known.begin(), known.end(), name);
     if (at == known.end())
-      file_->fail_whole(fmt::format("no attribute has the name of label '{}'; {}", name, suggestion(name, known)));
+      file_->fail_file(fmt::format("no attribute has the name of label '{}'; {}", name, suggestion(name, known)));
     if (std::find(at + 1, known.end(), name) != known.end())
-      file_->fail_whole(fmt::format("two attributes have the name of label '{}'", name));
+      file_->fail_file(fmt::format("two attributes have the name of label '{}'", name));
     roles_[static_cast<std::size_t>(at - known.begin())].label = true;
   }
 }
 
 void ArffReader::check_attributes(const std::vector<ArffAttribute>& others) const {
   if (others.size() != attributes_.size())
-    file_->fail_whole(
+    file_->fail_file(
         fmt::format("declares {} attributes, but {} declares {}", others.size(), first_path_, attributes_.size()));
   for (std::size_t j = 0; j < others.size(); ++j) {
     if (others[j].name != attributes_[j].name)
-      file_->fail_whole(fmt::format("attribute {} is '{}', but in {} it is '{}'", j + 1, others[j].name, first_path_,
-                                    attributes_[j].name));
+      file_->fail_file(fmt::format("attribute {} is '{}', but in {} it is '{}'", j + 1, others[j].name, first_path_,
+                                   attributes_[j].name));
     if (others[j].values != attributes_[j].values)
-      file_->fail_whole(fmt::format("attribute '{}' is declared otherwise in {}", others[j].name, first_path_));
+      file_->fail_file(fmt::format("attribute '{}' is declared otherwise in {}", others[j].name, first_path_));
   }
 }
 
@@ -225,13 +225,13 @@ const char* ArffReader::read_value(const char* at, const char* end, std::size_t 
   while (at != end && is_blank(*at)) ++at;
   const auto [behind, error] = fast_float::from_chars(at, end, value);
   const bool plain = error == std::errc() && (behind == end || ends_value(*behind));
-  at = plain ? behind : read_odd_value(at, end, j, value);
+  at = plain ? behind : read_value_slowly(at, end, j, value);
   check_value(j, value);
   while (at != end && is_blank(*at)) ++at;
   return at;
 }
 
-const char* ArffReader::read_odd_value(const char* at, const char* end, std::size_t j, double& value) const {
+const char* ArffReader::read_value_slowly(const char* at, const char* end, std::size_t j, double& value) const {
   std::string_view rest(at, static_cast<std::size_t>(end - at));
   std::string text;
   if (!take_word(rest, ",}%", text)) fail(j, fmt::format("has a quote that is not closed: {}", excerpt(rest)));

@@ -11,7 +11,7 @@
 namespace scrm {
 namespace {
 
-bool equal_in_any_case(std::string_view a, std::string_view b) {
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
     return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
   });
@@ -26,14 +26,14 @@ class HeaderParser {
       std::string_view rest = trimmed(file_.line());
       if (rest.empty() || rest.front() == '%') continue;
       const std::string keyword = word(rest, "{");
-      if (equal_in_any_case(keyword, "@data")) return finish();
-      if (equal_in_any_case(keyword, "@relation")) continue;
-      if (!equal_in_any_case(keyword, "@attribute"))
+      if (equal_ignoring_case(keyword, "@data")) return finish();
+      if (equal_ignoring_case(keyword, "@relation")) continue;
+      if (!equal_ignoring_case(keyword, "@attribute"))
         file_.fail(fmt::format("'{}' is not @relation, @attribute or @data", excerpt(keyword)));
       add_attribute(rest);
     }
-    file_.fail_whole(file_.number() == 0 ? "is empty; an ARFF file declares its attributes and then has a line @data"
-                                         : "has no line @data; is this an ARFF file, and is it whole?");
+    file_.fail_file(file_.number() == 0 ? "is empty; an ARFF file declares its attributes and then has a line @data"
+                                        : "has no line @data; is this an ARFF file, and is it whole?");
   }
 
  private:
@@ -63,7 +63,7 @@ class HeaderParser {
 
   void check_type(const std::string& type, const std::string& name) const {
     for (const char* known : {"numeric", "real", "integer"}) {
-      if (equal_in_any_case(type, known)) return;
+      if (equal_ignoring_case(type, known)) return;
     }
     if (type.empty()) file_.fail(fmt::format("attribute '{}' has no type; write numeric or {{0,1}}", name));
     file_.fail(

@@ -44,7 +44,7 @@ void import_csv_contexts(const std::string& file, const std::vector<std::string>
   schema.features = static_cast<std::int64_t>(fields.size());
   ShardWriter writer(shard, schema, {});
   BlockBuffer buffer(schema);
-  std::string first_complaint;
+  std::string first_error;
   std::int64_t bad = 0;
   int rows = 0;
   while (reader.next()) {
@@ -53,13 +53,13 @@ void import_csv_contexts(const std::string& file, const std::vector<std::string>
       if (progress) progress(reader.bytes_done(), reader.bytes_total());
       rows = 0;
     }
-    std::string complaint = read_record(reader, fields, rows, buffer.context_f64());
+    std::string error = read_record(reader, fields, rows, buffer.context_f64());
     ++rows;
-    if (complaint.empty()) continue;
-    if (++bad == 1) first_complaint = std::move(complaint);
+    if (error.empty()) continue;
+    if (++bad == 1) first_error = std::move(error);
   }
   if (bad > 0)
-    throw Error(ErrorKind::data, fmt::format("{} ({} bad row{} in all)", first_complaint, bad, bad == 1 ? "" : "s"),
+    throw Error(ErrorKind::data, fmt::format("{} ({} bad row{} in all)", first_error, bad, bad == 1 ? "" : "s"),
                 {.file = file});
   writer.append(buffer.view(0, rows));
   writer.commit();

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 /// What must be known before the first row is written and only a look through the whole file tells.
-struct Survey {
+struct CsvTotals {
   std::int64_t records = 0;
   double largest_action = -1;
 };
@@ -35,18 +35,18 @@ bool is_file_name(const std::string& out) {
 }
 
 void check_output(const CsvImport& import) {
-  const auto refuse = [](const std::string& what) { throw Error(ErrorKind::usage, what); };
-  if (import.out.empty()) refuse("--out is missing: name an .h5 file or a folder");
-  if (import.shards < 0 || import.rows_per_shard < 0) refuse("--shards and --rows-per-shard must be at least 1");
-  if (import.shards > 0 && import.rows_per_shard > 0) refuse("--shards and --rows-per-shard exclude each other");
+  const auto fail_usage = [](const std::string& what) { throw Error(ErrorKind::usage, what); };
+  if (import.out.empty()) fail_usage("--out is missing: name an .h5 file or a folder");
+  if (import.shards < 0 || import.rows_per_shard < 0) fail_usage("--shards and --rows-per-shard must be at least 1");
+  if (import.shards > 0 && import.rows_per_shard > 0) fail_usage("--shards and --rows-per-shard exclude each other");
   if (is_file_name(import.out) && (import.shards > 1 || import.rows_per_shard > 0))
-    refuse(fmt::format("--out {} is one file; name a folder for several shards", import.out));
+    fail_usage(fmt::format("--out {} is one file; name a folder for several shards", import.out));
 }
 
-Survey survey(const CsvImport& import, const CsvColumns& columns, const BytesProgress& progress) {
+CsvTotals scan_totals(const CsvImport& import, const CsvColumns& columns, const BytesProgress& progress) {
   CsvReader reader(import.file, import.delimiter);
   const bool categorical = import.action_kind == ActionKind::categorical;
-  Survey found;
+  CsvTotals found;
   while (reader.next()) {
     if (++found.records % kBlockRows == 0 && progress) progress(reader.bytes_done(), reader.bytes_total());
     const std::size_t field = columns.action.front();
@@ -59,8 +59,8 @@ Survey survey(const CsvImport& import, const CsvColumns& columns, const BytesPro
 
 /// Categories are counted from 0, so a stray huge number would make an absurd policy rather than a bad row.
 int count_actions(const CsvImport& import, double largest) {
-  constexpr double kMost = 1e6;
-  if (!(largest < kMost))
+  constexpr double kMaxActions = 1e6;
+  if (!(largest < kMaxActions))
     throw Error(ErrorKind::data,
                 fmt::format("the largest action is {}; give --num-actions to say how many there are", largest),
                 {.file = import.file});
@@ -84,18 +84,18 @@ class ShardSequence {
 
   void append(const Block& block) {
     rows_ += block.rows;
-    named([&] { writer_->append(block); });
+    with_final_path([&] { writer_->append(block); });
   }
 
-  void begin_next() {
-    named([&] { writer_->commit(); });
+  void start_next_shard() {
+    with_final_path([&] { writer_->commit(); });
     open();
   }
 
   void commit() {
     // Every shard that was asked for is there, even when the file has fewer rows than that.
-    while (opened_ < import_.shards) begin_next();
-    named([&] { writer_->commit(); });
+    while (opened_ < import_.shards) start_next_shard();
+    with_final_path([&] { writer_->commit(); });
     if (folder_) folder_->commit();
   }
 
@@ -113,12 +113,12 @@ class ShardSequence {
     const std::string path =
         folder_ ? fmt::format("{}/part-{:05}.h5", folder_->temporary_path(), opened_) : import_.out;
     ++opened_;
-    named([&] { writer_.emplace(path, schema_, import_.write); });
+    with_final_path([&] { writer_.emplace(path, schema_, import_.write); });
   }
 
-  /// Failures are told of the folder that was asked for: the hidden one is gone by the time anybody looks.
+  /// Errors name the folder that was asked for, not the temporary one, which is removed.
   template <class Action>
-  void named(const Action& action) const {
+  void with_final_path(const Action& action) const {
     try {
       action();
     } catch (const Error& error) {
@@ -139,10 +139,10 @@ class ShardSequence {
   std::int64_t rows_ = 0;
 };
 
-void require_clean(const CsvImport& import, const CsvRows& rows, std::int64_t bad) {
+void require_no_bad_rows(const CsvImport& import, const CsvRows& rows, std::int64_t bad) {
   if (bad == 0) return;
   throw Error(ErrorKind::data,
-              fmt::format("{} ({} bad row{} in all; --skip-bad-rows goes on without {})", rows.first_complaint(), bad,
+              fmt::format("{} ({} bad row{} in all; --skip-bad-rows goes on without {})", rows.first_error(), bad,
                           bad == 1 ? "" : "s", bad == 1 ? "it" : "them"),
               {.file = import.file});
 }
@@ -155,7 +155,7 @@ std::int64_t read_records(const CsvImport& import, CsvReader& reader, CsvRows& r
     if (out != nullptr && (rows.full() || out->ends_before(record, rows.rows()))) {
       out->append(rows.take());
       if (progress) progress(reader.bytes_done(), reader.bytes_total());
-      while (out->ends_before(record, 0)) out->begin_next();
+      while (out->ends_before(record, 0)) out->start_next_shard();
     } else if (rows.full()) {
       rows.take();
     }
@@ -169,25 +169,25 @@ std::int64_t read_records(const CsvImport& import, CsvReader& reader, CsvRows& r
 
 }  // namespace
 
-const char* to_string(BadRecord reason) noexcept {
+const char* to_string(BadRecordReason reason) noexcept {
   switch (reason) {
-    case BadRecord::wrong_number_of_fields:
+    case BadRecordReason::wrong_number_of_fields:
       return "wrong number of fields";
-    case BadRecord::value_missing:
+    case BadRecordReason::value_missing:
       return "a value is missing";
-    case BadRecord::not_a_number:
+    case BadRecordReason::not_a_number:
       return "a value is not a number";
   }
   return "";
 }
 
-const char* key(BadRecord reason) noexcept {
+const char* key(BadRecordReason reason) noexcept {
   switch (reason) {
-    case BadRecord::wrong_number_of_fields:
+    case BadRecordReason::wrong_number_of_fields:
       return "wrong_number_of_fields";
-    case BadRecord::value_missing:
+    case BadRecordReason::value_missing:
       return "value_missing";
-    case BadRecord::not_a_number:
+    case BadRecordReason::not_a_number:
       return "not_a_number";
   }
   return "";
@@ -203,20 +203,20 @@ CsvImportResult import_csv(const CsvImport& import, const BytesProgress& progres
   CsvReader reader(import.file, import.delimiter);
   CsvColumns columns = choose_columns(import, reader.header());
   const bool count_categories = import.action_kind == ActionKind::categorical && import.num_actions == 0;
-  Survey found;
+  CsvTotals found;
   if (count_categories || import.shards > 1) {
     if (reader.bytes_total() == 0)
       throw Error(ErrorKind::usage,
                   "a pipe can be read only once: leave out --shards (--rows-per-shard is fine), and give --num-actions",
                   {.file = import.file});
-    found = survey(import, columns, progress);
+    found = scan_totals(import, columns, progress);
   }
   if (count_categories) columns.schema.num_actions = count_actions(import, found.largest_action);
 
   CsvRows rows(columns, reader.header());
   ShardSequence shards(import, columns.schema, found.records);
   const std::int64_t bad = read_records(import, reader, rows, &shards, progress);
-  if (!import.skip_bad_rows) require_clean(import, rows, bad);
+  if (!import.skip_bad_rows) require_no_bad_rows(import, rows, bad);
   shards.commit();
 
   CsvImportResult result;

@@ -29,86 +29,89 @@ CsvRows::CsvRows(const CsvColumns& columns, const std::vector<std::string>& head
   const bool discrete = schema.action_kind != ActionKind::continuous;
   const double one = discrete ? 1 : kLargest;
   const double widest = schema.context_type == FloatType::f32 ? double{std::numeric_limits<float>::max()} : kLargest;
-  const auto finite = [](double limit, BadRow reason) { return Slot{0, -limit, limit, reason, reason, reason, false}; };
-  add_slots(columns.context, finite(widest, BadRow::context_not_finite));
+  const auto finite = [](double limit, BadRowReason reason) {
+    return FieldRule{0, -limit, limit, reason, reason, reason, false};
+  };
+  add_rules(columns.context, finite(widest, BadRowReason::context_not_finite));
   if (discrete) {
     const double last = schema.action_kind == ActionKind::multilabel ? 1 : schema.num_actions - 1;
-    constexpr BadRow kReason = BadRow::action_out_of_range;
-    add_slots(columns.action, {0, 0, last, kReason, kReason, kReason, true});
+    constexpr BadRowReason kReason = BadRowReason::action_out_of_range;
+    add_rules(columns.action, {0, 0, last, kReason, kReason, kReason, true});
   } else {
-    add_slots(columns.action, finite(kLargest, BadRow::action_not_finite));
+    add_rules(columns.action, finite(kLargest, BadRowReason::action_not_finite));
   }
-  add_slots({columns.loss}, finite(kLargest, BadRow::loss_not_finite));
-  const Slot probability{0,
-                         kSmallest,
-                         one,
-                         BadRow::propensity_not_positive,
-                         BadRow::probability_above_one,
-                         BadRow::propensity_not_finite,
-                         false};
-  Slot propensity = probability;
+  add_rules({columns.loss}, finite(kLargest, BadRowReason::loss_not_finite));
+  const FieldRule probability{0,
+                              kSmallest,
+                              one,
+                              BadRowReason::propensity_not_positive,
+                              BadRowReason::probability_above_one,
+                              BadRowReason::propensity_not_finite,
+                              false};
+  FieldRule propensity = probability;
   if (schema.propensity == PropensityForm::logarithm) {
     propensity.low = -kLargest;
     propensity.high = discrete ? 0 : kLargest;
   }
-  add_slots(columns.propensity, propensity);
-  add_slots(columns.label_propensity, probability);
-  constexpr BadRow kTarget = BadRow::target_not_valid;
-  add_slots(columns.targets, {0, 0, one, kTarget, kTarget, kTarget, false});
-  values_.resize(slots_.size());
+  add_rules(columns.propensity, propensity);
+  add_rules(columns.label_propensity, probability);
+  constexpr BadRowReason kTarget = BadRowReason::target_not_valid;
+  add_rules(columns.targets, {0, 0, one, kTarget, kTarget, kTarget, false});
+  values_.resize(rules_.size());
 }
 
-void CsvRows::add_slots(const std::vector<std::size_t>& fields, const Slot& rule) {
+void CsvRows::add_rules(const std::vector<std::size_t>& fields, const FieldRule& rule) {
   for (const std::size_t field : fields) {
-    slots_.push_back(rule);
-    slots_.back().field = field;
+    rules_.push_back(rule);
+    rules_.back().field = field;
   }
 }
 
-void CsvRows::complain(std::int64_t line, std::string_view column, const std::string& what) {
-  if (!first_complaint_.empty()) return;
-  first_complaint_ = fmt::format("line {}, column '{}': {}", line, column, what);
+void CsvRows::record_first_error(std::int64_t line, std::string_view column, const std::string& what) {
+  if (!first_error_.empty()) return;
+  first_error_ = fmt::format("line {}, column '{}': {}", line, column, what);
 }
 
 bool CsvRows::parse(std::span<const std::string_view> fields, std::int64_t line) {
-  const auto count = [&](BadRecord reason) { ++bad_records_[static_cast<std::size_t>(reason)]; };
+  const auto count = [&](BadRecordReason reason) { ++bad_records_[static_cast<std::size_t>(reason)]; };
   if (fields.size() != header_.size()) {
-    count(BadRecord::wrong_number_of_fields);
-    if (first_complaint_.empty())
-      first_complaint_ = fmt::format("line {}: {} fields where the header has {}", line, fields.size(), header_.size());
+    count(BadRecordReason::wrong_number_of_fields);
+    if (first_error_.empty())
+      first_error_ = fmt::format("line {}: {} fields where the header has {}", line, fields.size(), header_.size());
     return false;
   }
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    const std::string_view text = fields[slots_[i].field];
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    const std::string_view text = fields[rules_[i].field];
     if (parse_number(text, values_[i])) continue;
     const bool missing = text.find_first_not_of(" \t") == std::string_view::npos;
-    count(missing ? BadRecord::value_missing : BadRecord::not_a_number);
-    complain(line, header_[slots_[i].field], missing ? "the value is missing" : quoted(text) + " is not a number");
+    count(missing ? BadRecordReason::value_missing : BadRecordReason::not_a_number);
+    record_first_error(line, header_[rules_[i].field],
+                       missing ? "the value is missing" : quoted(text) + " is not a number");
     return false;
   }
   return true;
 }
 
-inline std::optional<BadRow> CsvRows::verdict(const Slot& slot, double value) const noexcept {
-  const bool inside = value >= slot.low && value <= slot.high;
-  if (inside && (!slot.whole || value == std::floor(value))) return std::nullopt;
-  if (!std::isfinite(value)) return slot.not_finite;
-  return value < slot.low ? slot.below : slot.above;
+inline std::optional<BadRowReason> CsvRows::violation(const FieldRule& rule, double value) const noexcept {
+  const bool inside = value >= rule.low && value <= rule.high;
+  if (inside && (!rule.whole || value == std::floor(value))) return std::nullopt;
+  if (!std::isfinite(value)) return rule.not_finite;
+  return value < rule.low ? rule.below : rule.above;
 }
 
 bool CsvRows::audit(std::span<const std::string_view> fields, std::int64_t line) {
-  // A row with several faults counts once, under the reason that comes first in BadRow.
-  std::optional<BadRow> worst;
+  // A row with several faults counts once, under the reason that comes first in BadRowReason.
+  std::optional<BadRowReason> gravest;
   std::size_t where = 0;
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    const std::optional<BadRow> fault = verdict(slots_[i], values_[i]);
-    if (!fault || (worst && *worst <= *fault)) continue;
-    worst = fault;
-    where = slots_[i].field;
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    const std::optional<BadRowReason> reason = violation(rules_[i], values_[i]);
+    if (!reason || (gravest && *gravest <= *reason)) continue;
+    gravest = reason;
+    where = rules_[i].field;
   }
-  if (!worst) return true;
-  ++bad_rows_[static_cast<std::size_t>(*worst)];
-  complain(line, header_[where], fmt::format("{}: {}", to_string(*worst), quoted(fields[where])));
+  if (!gravest) return true;
+  ++bad_rows_[static_cast<std::size_t>(*gravest)];
+  record_first_error(line, header_[where], fmt::format("{}: {}", to_string(*gravest), quoted(fields[where])));
   return false;
 }
 

@@ -31,36 +31,36 @@ class CsvRows {
   const std::array<std::int64_t, kBadRecordReasons>& bad_records() const noexcept { return bad_records_; }
   const std::array<std::int64_t, kBadRowReasons>& bad_rows() const noexcept { return bad_rows_; }
   /// Line, column and value of the first bad record; empty when all were good.
-  const std::string& first_complaint() const noexcept { return first_complaint_; }
+  const std::string& first_error() const noexcept { return first_error_; }
 
  private:
   /// A field that is read: where it stands, and how its value must be.
-  struct Slot {
+  struct FieldRule {
     std::size_t field;
     double low;
     double high;
-    BadRow below;  ///< what a value below `low` means, likewise the others
-    BadRow above;
-    BadRow not_finite;
+    BadRowReason below;  ///< what a value below `low` means, likewise the others
+    BadRowReason above;
+    BadRowReason not_finite;
     bool whole;  ///< no fractions
   };
 
-  void add_slots(const std::vector<std::size_t>& fields, const Slot& rule);
+  void add_rules(const std::vector<std::size_t>& fields, const FieldRule& rule);
   bool parse(std::span<const std::string_view> fields, std::int64_t line);
-  std::optional<BadRow> verdict(const Slot& slot, double value) const noexcept;
+  std::optional<BadRowReason> violation(const FieldRule& rule, double value) const noexcept;
   bool audit(std::span<const std::string_view> fields, std::int64_t line);
   void store() noexcept;
-  void complain(std::int64_t line, std::string_view column, const std::string& what);
+  void record_first_error(std::int64_t line, std::string_view column, const std::string& what);
 
   const std::vector<std::string>& header_;
   BlockBuffer buffer_;
   double loss_sign_;
-  std::vector<Slot> slots_;     // in the order values_ has: context, action, loss, propensity, labels, targets
-  std::vector<double> values_;  // of the record at hand
+  std::vector<FieldRule> rules_;  // in the order values_ has: context, action, loss, propensity, labels, targets
+  std::vector<double> values_;    // of the record at hand
   int rows_ = 0;
   std::array<std::int64_t, kBadRecordReasons> bad_records_{};
   std::array<std::int64_t, kBadRowReasons> bad_rows_{};
-  std::string first_complaint_;
+  std::string first_error_;
 };
 
 }  // namespace scrm

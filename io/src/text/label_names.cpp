@@ -71,7 +71,7 @@ class LabelTags {
       }
       skip_behind(">");
     }
-    if (found.empty()) file_.fail_whole("names no label; <label name=\"...\"> is looked for");
+    if (found.empty()) file_.fail_file("names no label; <label name=\"...\"> is looked for");
     return found;
   }
 
@@ -129,7 +129,7 @@ class LabelTags {
 
   [[noreturn]] void fail(const std::string& what) const {
     const auto line = 1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n');
-    file_.fail_whole(fmt::format("line {}: {}", line, what));
+    file_.fail_file(fmt::format("line {}: {}", line, what));
   }
 
   const TextFile& file_;

@@ -16,12 +16,12 @@ namespace scrm {
 namespace {
 
 // Larger numbers are no labels but targets of a regression or identifiers; a table of bits for them would fill memory.
-constexpr std::int64_t kMostLabels = std::int64_t{1} << 16;
+constexpr std::int64_t kMaxLabels = std::int64_t{1} << 16;
 // Indices are 32 bits wide, whether they count from 0 or from 1.
-constexpr std::int64_t kMostFeatures = std::numeric_limits<std::int32_t>::max() - 1;
+constexpr std::int64_t kMaxFeatures = std::numeric_limits<std::int32_t>::max() - 1;
 
 /// A number of the file with the place where it first stood, for messages.
-struct Seen {
+struct FirstOccurrence {
   std::int64_t number;
   std::string file = {};
   std::int64_t line = 0;
@@ -46,12 +46,12 @@ class LibsvmReader {
   void read_labels(std::string_view token);
   void read_entry(std::string_view token);
   std::int64_t read_number(std::string_view text, std::string_view token, std::int64_t most, const char* what) const;
-  void note(std::int64_t number, Seen& smallest, Seen& largest) const;
+  void update_extremes(std::int64_t number, FirstOccurrence& smallest, FirstOccurrence& largest) const;
   int first_label() const;
   void number_features(int first);
   void number_labels(int first);
-  [[noreturn]] static void fail(const Seen& seen, const std::string& what) {
-    throw Error(ErrorKind::data, fmt::format("line {}: {}", seen.line, what), {.file = seen.file});
+  [[noreturn]] static void fail(const FirstOccurrence& occurrence, const std::string& what) {
+    throw Error(ErrorKind::data, fmt::format("line {}: {}", occurrence.line, what), {.file = occurrence.file});
   }
 
   const LibsvmOptions& options_;
@@ -59,14 +59,14 @@ class LibsvmReader {
   SparseRow row_;
   std::vector<std::int32_t> labels_;      // of all rows, as the file numbers them
   std::vector<std::int64_t> label_ends_;  // where the labels of each row end
-  Seen smallest_label_{std::numeric_limits<std::int64_t>::max()};
-  Seen largest_label_{-1};
-  Seen smallest_feature_{std::numeric_limits<std::int64_t>::max()};
-  Seen largest_feature_{-1};
+  FirstOccurrence smallest_label_{std::numeric_limits<std::int64_t>::max()};
+  FirstOccurrence largest_label_{-1};
+  FirstOccurrence smallest_feature_{std::numeric_limits<std::int64_t>::max()};
+  FirstOccurrence largest_feature_{-1};
   LabelledData data_;
 };
 
-void LibsvmReader::note(std::int64_t number, Seen& smallest, Seen& largest) const {
+void LibsvmReader::update_extremes(std::int64_t number, FirstOccurrence& smallest, FirstOccurrence& largest) const {
   if (number < smallest.number) smallest = {number, file_->path(), file_->number()};
   if (number > largest.number) largest = {number, file_->path(), file_->number()};
 }
@@ -97,8 +97,8 @@ void LibsvmReader::read_labels(std::string_view token) {
   std::string_view rest = token;
   for (;;) {
     const std::string_view text = rest.substr(0, rest.find(','));
-    const std::int64_t label = read_number(text, token, kMostLabels, "label");
-    note(label, smallest_label_, largest_label_);
+    const std::int64_t label = read_number(text, token, kMaxLabels, "label");
+    update_extremes(label, smallest_label_, largest_label_);
     labels_.push_back(static_cast<std::int32_t>(label));
     if (text.size() == rest.size()) return;
     rest.remove_prefix(text.size() + 1);
@@ -109,8 +109,8 @@ void LibsvmReader::read_entry(std::string_view token) {
   const std::size_t colon = token.find(':');
   if (colon == std::string_view::npos)
     file_->fail(fmt::format("'{}' is not a feature and its value, such as 12:0.5", excerpt(token)));
-  const std::int64_t feature = read_number(token.substr(0, colon), token, kMostFeatures, "feature");
-  note(feature, smallest_feature_, largest_feature_);
+  const std::int64_t feature = read_number(token.substr(0, colon), token, kMaxFeatures, "feature");
+  update_extremes(feature, smallest_feature_, largest_feature_);
   std::string_view text = token.substr(colon + 1);
   if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
   double value = 0;
@@ -188,13 +188,15 @@ LabelledData read_libsvm(const std::string& path, const LibsvmOptions& options, 
 LabelledData read_libsvm(const std::vector<std::string>& paths, const LibsvmOptions& options,
                          LibsvmNumbering* numbering) {
   if (paths.empty()) throw Error(ErrorKind::usage, "there is no LIBSVM file to read");
-  const auto refuse = [&](const std::string& what) { throw Error(ErrorKind::usage, what, {.file = paths.front()}); };
-  if (options.labels < 0 || options.labels > kMostLabels)
-    refuse(fmt::format("{} labels: there can be 1 to {}", options.labels, kMostLabels));
-  if (options.features < 0 || options.features > kMostFeatures)
-    refuse(fmt::format("{} features: there can be 1 to {}", options.features, kMostFeatures));
+  const auto fail_usage = [&](const std::string& what) {
+    throw Error(ErrorKind::usage, what, {.file = paths.front()});
+  };
+  if (options.labels < 0 || options.labels > kMaxLabels)
+    fail_usage(fmt::format("{} labels: there can be 1 to {}", options.labels, kMaxLabels));
+  if (options.features < 0 || options.features > kMaxFeatures)
+    fail_usage(fmt::format("{} features: there can be 1 to {}", options.features, kMaxFeatures));
   for (const auto& first : {options.first_label, options.first_feature})
-    if (first && *first != 0 && *first != 1) refuse("labels and features count from 0 or from 1");
+    if (first && *first != 0 && *first != 1) fail_usage("labels and features count from 0 or from 1");
   LibsvmReader reader(options);
   for (const std::string& path : paths) reader.read(path);
   LibsvmNumbering understood;

@@ -63,13 +63,13 @@ void TextFile::read() {
 void TextFile::check_first_bytes() {
   const auto begins = [&](std::string_view bytes) { return text_.substr(0, bytes.size()) == bytes; };
   if (begins("\xEF\xBB\xBF")) text_.remove_prefix(3);
-  if (begins("\xFF\xFE") || begins("\xFE\xFF")) fail_whole("is UTF-16 text; save it as UTF-8");
+  if (begins("\xFF\xFE") || begins("\xFE\xFF")) fail_file("is UTF-16 text; save it as UTF-8");
   if (begins("\x1F\x8B") || begins("BZh") ||
       begins("\xFD"
              "7zXZ") ||
       begins("PK\x03\x04"))
-    fail_whole("is compressed; unpack it first");
-  if (begins("\x89HDF")) fail_whole("is an HDF5 file, not text");
+    fail_file("is compressed; unpack it first");
+  if (begins("\x89HDF")) fail_file("is an HDF5 file, not text");
 }
 
 bool TextFile::next() noexcept {
@@ -86,7 +86,7 @@ void TextFile::fail(const std::string& what) const {
   throw Error(ErrorKind::data, fmt::format("line {}: {}", number_, what), {.file = path_});
 }
 
-void TextFile::fail_whole(const std::string& what) const {
+void TextFile::fail_file(const std::string& what) const {
   throw Error(ErrorKind::data, what, {.file = path_});
 }
 

@@ -27,7 +27,7 @@ class TextFile {
   /// Throws an Error about the line at hand.
   [[noreturn]] void fail(const std::string& what) const;
   /// Throws an Error about the file as a whole.
-  [[noreturn]] void fail_whole(const std::string& what) const;
+  [[noreturn]] void fail_file(const std::string& what) const;
 
  private:
   void read();

@@ -58,8 +58,8 @@ std::vector<NamedPolicy> policies_for(const Schema& schema) {
   for (std::uint64_t p = 0; p < 3; ++p) {
     out.push_back({"policy", make_target_policy(random_policy(kind, schema, p), schema, "policy")});
   }
-  out.push_back({"one", make_target_column(0)});
-  out.push_back({"two", make_target_column(1)});
+  out.push_back({"one", make_target_column_policy(0)});
+  out.push_back({"two", make_target_column_policy(1)});
   return out;
 }
 
@@ -185,7 +185,7 @@ TEST_CASE(
     EvaluateOptions options;
     options.interval = IntervalKind::bootstrap;
     options.estimators = {"clipped"};
-    const std::vector<NamedPolicy> named = {{"one", make_target_column(0)}};
+    const std::vector<NamedPolicy> named = {{"one", make_target_column_policy(0)}};
     const Estimate automatic = evaluate(source, named, options, {}).policies[0].estimates[0];
     options.clip = automatic.parameter;
     const Estimate given = evaluate(source, named, options, {}).policies[0].estimates[0];

@@ -66,7 +66,7 @@ void check_all(const LoggedRows& rows, const EvaluateOptions& options) {
     const std::string name = "policy " + std::to_string(p);
     named.push_back({name, make_target_policy(policies[p], rows.schema, name)});
   }
-  named.push_back({"outside", make_target_column(0)});
+  named.push_back({"outside", make_target_column_policy(0)});
   const EvaluationReport report = evaluate(source, named, options, {});
   REQUIRE(report.rows == rows.rows);
   REQUIRE(report.policies.size() == named.size());
@@ -81,7 +81,7 @@ void check_all(const LoggedRows& rows, const EvaluateOptions& options) {
   }
 }
 
-void sweep(ActionKind kind, int actions, const std::vector<PropensityForm>& forms) {
+void check_all_layouts(ActionKind kind, int actions, const std::vector<PropensityForm>& forms) {
   for (const Context& context : kContexts) {
     for (const PropensityForm form : forms) {
       for (const std::int64_t n : {1, 2, 7, 4095, 4097}) {
@@ -106,15 +106,16 @@ void sweep(ActionKind kind, int actions, const std::vector<PropensityForm>& form
 }  // namespace
 
 TEST_CASE("evaluate: every number equals the reference for continuous actions") {
-  sweep(ActionKind::continuous, 0, {PropensityForm::linear, PropensityForm::logarithm});
+  check_all_layouts(ActionKind::continuous, 0, {PropensityForm::linear, PropensityForm::logarithm});
 }
 
 TEST_CASE("evaluate: every number equals the reference for categorical actions") {
-  sweep(ActionKind::categorical, 3, {PropensityForm::linear, PropensityForm::logarithm});
+  check_all_layouts(ActionKind::categorical, 3, {PropensityForm::linear, PropensityForm::logarithm});
 }
 
 TEST_CASE("evaluate: every number equals the reference for multilabel actions") {
-  sweep(ActionKind::multilabel, 4, {PropensityForm::linear, PropensityForm::logarithm, PropensityForm::label_product});
+  check_all_layouts(ActionKind::multilabel, 4,
+                    {PropensityForm::linear, PropensityForm::logarithm, PropensityForm::label_product});
 }
 
 TEST_CASE("evaluate: every number equals the reference when weights span 1e-300 to 1e300") {

@@ -42,7 +42,7 @@ PolicyReport evaluate_one(const LoggedRows& rows, const Policy& policy, const Ev
 
 PolicyReport evaluate_column(const LoggedRows& rows, const EvaluateOptions& options = {}) {
   MemorySource source = make_source(rows);
-  return evaluate(source, {{"outside", make_target_column(0)}}, options, {}).policies.front();
+  return evaluate(source, {{"outside", make_target_column_policy(0)}}, options, {}).policies.front();
 }
 
 bool warns_of(const PolicyReport& report, const std::string& words) {

@@ -225,7 +225,7 @@ TEST_CASE("learn: a start where every weight has vanished ends with a status, no
   Policy far = start_policy(rows.schema);
   far.theta[0] = 1e6;
   const LearnedPolicy learned = learn(source, far, options_with(LearningEstimator::ips_ix, 0), {}).policies.front();
-  CHECK(learned.search.status == MinimizeStatus::flat);
+  CHECK(learned.search.status == MinimizeStatus::zero_gradient);
   CHECK(learned.policy.theta == far.theta);
 }
 

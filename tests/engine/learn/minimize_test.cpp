@@ -49,7 +49,7 @@ TEST_CASE("minimize: says so when there is no slope to follow") {
     return 4.0;
   };
   const MinimizeResult result = minimize(plain, {2.0}, {});
-  CHECK(result.status == MinimizeStatus::flat);
+  CHECK(result.status == MinimizeStatus::zero_gradient);
   CHECK(result.point == std::vector<double>{2.0});
 }
 

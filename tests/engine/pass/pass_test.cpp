@@ -45,8 +45,8 @@ class GroupedSource final : public Source {
         continue;
       }
       Audit one;
-      one.counts[static_cast<std::size_t>(BadRow::loss_not_finite)] = 1;
-      one.first = BadValue{BadRow::loss_not_finite, "made up", "loss", block.first_row + i, block.loss[i]};
+      one.counts[static_cast<std::size_t>(BadRowReason::loss_not_finite)] = 1;
+      one.first = BadValue{BadRowReason::loss_not_finite, "made up", "loss", block.first_row + i, block.loss[i]};
       audit.merge(one);
     }
     return buffer.view(block.first_row, kept);
@@ -178,7 +178,7 @@ TEST_CASE("run_pass: no block gives empty sums, one block gives its own") {
   }
 }
 
-TEST_CASE("run_pass: what a kernel throws reaches the caller, from any thread, and the next pass works") {
+TEST_CASE("run_pass: what a reduction throws reaches the caller, from any thread, and the next pass works") {
   MemorySource memory = make_source(some_rows(64 * kBlockRows));
   for (const int threads : {1, 2, 8}) {
     for (const std::int64_t bad_block : {0, 13, 63}) {

@@ -149,7 +149,7 @@ TEST_CASE("kernel ridge: what makes no sense is refused, with a way out") {
   KernelRidge ridge = make(linear, 1);
   const std::vector<double> states = {1, 2, 3, NAN}, good = {1, 2, 3, 4}, y = {1, 2}, bad_y = {1, INFINITY};
   CHECK_THROWS_WITH_AS(ridge.add(states, y), doctest::Contains("row 1: number 1 of the state is nan"), Error);
-  CHECK_THROWS_WITH_AS(ridge.add(good, bad_y), doctest::Contains("row 1: the answer is inf"), Error);
+  CHECK_THROWS_WITH_AS(ridge.add(good, bad_y), doctest::Contains("row 1: the response is inf"), Error);
   CHECK(kind_of([&] { ridge.add(good, std::vector<double>(3)); }) == ErrorKind::usage);
   std::vector<double> out(3);
   CHECK(kind_of([&] { ridge.mean(good, out); }) == ErrorKind::usage);

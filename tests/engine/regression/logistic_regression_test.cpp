@@ -187,7 +187,7 @@ TEST_CASE("logistic: only the rows asked for count, as often as they are asked f
   const LabelledData data = labelled_rows(50, 3, 1, 3);
   const std::vector<std::int64_t> some = {4, 9, 9, 9, 12, 13, 20, 21, 22, 23, 31, 40, 41, 44, 48};
   const auto models = fit_logistic(data, some, tight(2.0));
-  REQUIRE_FALSE(models[0].one_class);
+  REQUIRE_FALSE(models[0].single_class);
   CHECK(slope_left(data, some, 0, models[0]) < 1e-12L);
 }
 
@@ -195,12 +195,12 @@ TEST_CASE("logistic: a label with one class is marked and not fitted") {
   LabelledData data = labelled_rows(20, 2, 2, 5);
   for (std::size_t i = 0; i < 20; ++i) data.label[2 * i + 1] = 1;
   const auto models = fit_logistic(data, all_rows(data), {});
-  CHECK_FALSE(models[0].one_class);
-  CHECK(models[1].one_class);
+  CHECK_FALSE(models[0].single_class);
+  CHECK(models[1].single_class);
   CHECK(models[1].only_class);
   CHECK(models[1].beta == std::vector<double>(3, 0.0));
   const auto one_row = fit_logistic(data, std::vector<std::int64_t>{7}, {});
-  CHECK(one_row[0].one_class);
+  CHECK(one_row[0].single_class);
   CHECK(one_row[0].only_class == (data.label[14] != 0));
 }
 
@@ -282,8 +282,8 @@ TEST_CASE("logistic: cross-validation copes with fewer rows of a class than fold
     data.label[2 * i + 1] = 0;
   }
   const auto models = fit_logistic_cv(data, all_rows(data), std::vector<double>{0.1, 1}, 5, {});
-  CHECK_FALSE(models[0].one_class);
-  CHECK(models[1].one_class);
+  CHECK_FALSE(models[0].single_class);
+  CHECK(models[1].single_class);
   CHECK_FALSE(models[1].only_class);
 }
 

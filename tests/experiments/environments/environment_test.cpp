@@ -23,7 +23,7 @@ constexpr double kErrors = 4.5;
 scrm::SimulateOptions options(std::uint64_t seed) {
   scrm::SimulateOptions result;
   result.rows = kRows;
-  result.deployment.seed = seed;
+  result.rollout_key.seed = seed;
   return result;
 }
 

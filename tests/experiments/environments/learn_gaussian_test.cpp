@@ -5,7 +5,7 @@
 
 #include "scrm/engine/learn.hpp"
 #include "scrm/engine/memory_source.hpp"
-#include "scrm/experiments/simulate.hpp"
+#include "scrm/experiments/simulated_source.hpp"
 
 using namespace scrm;
 
@@ -15,7 +15,7 @@ namespace {
 double learned_theta(std::int64_t rows, std::uint64_t seed) {
   SimulateOptions simulate;
   simulate.rows = rows;
-  simulate.deployment.seed = seed;
+  simulate.rollout_key.seed = seed;
   const std::shared_ptr<const Environment> environment = make_environment("gaussian", {});
   Policy logging = environment->first_policy();
   logging.theta = {1.5};

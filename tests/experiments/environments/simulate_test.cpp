@@ -1,5 +1,5 @@
 // labels: fast statistical
-#include "scrm/experiments/simulate.hpp"
+#include "scrm/experiments/simulated_source.hpp"
 
 #include <doctest/doctest.h>
 
@@ -19,7 +19,7 @@ constexpr const char* kNames[] = {"gaussian", "pricing", "advertising", "categor
 scrm::SimulateOptions options(std::int64_t rows, std::uint64_t seed = 1) {
   scrm::SimulateOptions result;
   result.rows = rows;
-  result.deployment.seed = seed;
+  result.rollout_key.seed = seed;
   return result;
 }
 
@@ -52,15 +52,15 @@ void check_inverse_propensities(const Rows& rows, bool logarithm, double actions
 
 TEST_CASE("simulate: any block made alone, in any order, is the block of the whole") {
   for (const char* name : kNames) {
-    const auto world = environment(name, 1);
+    const auto env = environment(name, 1);
     const scrm::SimulateOptions wanted = options(5 * scrm::kBlockRows + 17);
-    const scrm::Policy policy = scrm::first_policy(*world, wanted);
-    scrm::SimulatedSource whole(world, policy, name, wanted);
+    const scrm::Policy policy = scrm::first_policy(*env, wanted);
+    scrm::SimulatedSource whole(env, policy, name, wanted);
     const Rows last_first = gather(whole, policy, 5, 6);
     const Rows middle = gather(whole, policy, 2, 3);
     CHECK(last_first.loss.size() == 17);
     // A longer data set begins with the same rows.
-    scrm::SimulatedSource longer(world, policy, name, options(9 * scrm::kBlockRows));
+    scrm::SimulatedSource longer(env, policy, name, options(9 * scrm::kBlockRows));
     CHECK(equal(middle, gather(longer, policy, 2, 3)));
     const Rows full = gather(longer, policy, 5, 6);
     CHECK(std::equal(last_first.loss.begin(), last_first.loss.end(), full.loss.begin()));
@@ -71,13 +71,13 @@ TEST_CASE("simulate: any block made alone, in any order, is the block of the who
 TEST_CASE("simulate: another seed or rollout gives other rows, the same gives the same") {
   for (const char* name : kNames) {
     scrm::SimulateOptions wanted = options(3000);
-    const auto world = environment(name, 1);
-    const Rows rows = simulate(world, wanted);
-    CHECK(equal(rows, simulate(world, wanted)));
-    wanted.deployment.rollout = 1;
-    CHECK_FALSE(rows.loss == simulate(world, wanted).loss);
-    wanted.deployment = {2, 0};
-    CHECK_FALSE(rows.loss == simulate(world, wanted).loss);
+    const auto env = environment(name, 1);
+    const Rows rows = simulate(env, wanted);
+    CHECK(equal(rows, simulate(env, wanted)));
+    wanted.rollout_key.rollout = 1;
+    CHECK_FALSE(rows.loss == simulate(env, wanted).loss);
+    wanted.rollout_key = {2, 0};
+    CHECK_FALSE(rows.loss == simulate(env, wanted).loss);
   }
 }
 
@@ -135,13 +135,13 @@ TEST_CASE("simulate: sparse contexts hold the environment's features first and c
   const Rows dense = simulate(environment("advertising"), wanted);
   wanted.sparse_features = 1000;
   wanted.density = 0.02;
-  const auto world = environment("advertising");
-  const scrm::Policy policy = scrm::first_policy(*world, wanted);
-  const Rows sparse = simulate(world, wanted);
+  const auto env = environment("advertising");
+  const scrm::Policy policy = scrm::first_policy(*env, wanted);
+  const Rows sparse = simulate(env, wanted);
   CHECK(sparse.action == dense.action);
   CHECK(sparse.loss == dense.loss);
 
-  scrm::SimulatedSource source(world, policy, "policy", wanted);
+  scrm::SimulatedSource source(env, policy, "policy", wanted);
   const auto loader = source.make_loader();
   scrm::Audit audit;
   const auto group = source.fetch(1, 1);
@@ -172,8 +172,8 @@ TEST_CASE("simulate: densities 0 and 1 give no entry and every entry") {
     scrm::SimulateOptions wanted = options(100);
     wanted.sparse_features = 7;
     wanted.density = density;
-    const auto world = environment("gaussian");
-    scrm::SimulatedSource source(world, scrm::first_policy(*world, wanted), "policy", wanted);
+    const auto env = environment("gaussian");
+    scrm::SimulatedSource source(env, scrm::first_policy(*env, wanted), "policy", wanted);
     const auto loader = source.make_loader();
     scrm::Audit audit;
     const auto group = source.fetch(0, 1);

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "methods/kernel_bandit.hpp"
-#include "methods/roll_out.hpp"
+#include "methods/run_rollouts.hpp"
 #include "scrm/engine/libraries.hpp"
 #include "scrm/io/error.hpp"
 #include "support/kernel_reference.hpp"
-#include "support/labelled_worlds.hpp"
+#include "support/labelled_problems.hpp"
 
 using namespace scrm;
 using namespace scrm_test;
@@ -37,17 +37,17 @@ LabelledData separable_data(std::int64_t rows, int labels) {
   return data;
 }
 
-RunRecord rolled_out(const World& world, const char* method, double lambda, const RunOptions& options) {
+RunRecord rolled_out(const BanditProblem& problem, const char* method, double lambda, const RunOptions& options) {
   limit_openblas_to_one_thread();
   const std::vector<HyperParameters> runs = {{{LambdaKind::given, lambda}, 0.0}};
   const PassOptions pass;
-  const LearnerSetup setup{world, options, runs, 0, pass, {}};
-  return roll_out(find_method(method), setup, nullptr).front();
+  const LearnerSetup setup{problem, options, runs, 0, pass, {}};
+  return run_rollouts(find_method(method), setup, nullptr).front();
 }
 
-std::string refusal(const World& world, const char* method, double lambda, const RunOptions& options) {
+std::string refusal(const BanditProblem& problem, const char* method, double lambda, const RunOptions& options) {
   try {
-    rolled_out(world, method, lambda, options);
+    rolled_out(problem, method, lambda, options);
   } catch (const Error& error) {
     return error.what();
   }
@@ -69,9 +69,9 @@ Fitted fitted(const StateSpace& space, double lambda, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < space.kernel.features; ++j) out.rows.states.push_back(scrm::testing::normal(random));
     for (std::int64_t k = 0; k < space.kernel.actions; ++k) {
-      const auto choices = static_cast<std::uint64_t>(space.one_number() ? space.grid().count : 2);
+      const auto choices = static_cast<std::uint64_t>(space.scalar_action() ? space.grid().count : 2);
       const auto index = static_cast<std::int64_t>(random() % choices);
-      out.rows.states.push_back(space.one_number() ? space.grid().action(index) : static_cast<double>(index));
+      out.rows.states.push_back(space.scalar_action() ? space.grid().action(index) : static_cast<double>(index));
     }
     out.rows.y.push_back(scrm::testing::normal(random));
   }
@@ -117,14 +117,14 @@ struct Played {
       bits.push_back(block.bits[k * kBlockRows + row]);
       integer = 2 * integer + bits.back();
     }
-    return space.one_number() ? std::vector<double>{integer} : bits;
+    return space.scalar_action() ? std::vector<double>{integer} : bits;
   }
 };
 
 /// Every action there is, as the numbers of a state.
 std::vector<std::vector<double>> all_actions(const StateSpace& space) {
   std::vector<std::vector<double>> out;
-  if (space.one_number()) {
+  if (space.scalar_action()) {
     for (std::int64_t i = 0; i < space.grid().count; ++i) out.push_back({space.grid().action(i)});
     return out;
   }
@@ -222,18 +222,18 @@ TEST_CASE("sbpe: with one integer it plays one action whatever the context, for 
   const LabelledData data = made_up_data(300, 4, 3);
   RunOptions options;
   options.rollouts = 3;
-  const auto world = labelled_world(data, 1, options);
+  const auto problem = labelled_problem(data, 1, options);
   const std::vector<HyperParameters> runs = {{{LambdaKind::given, 0}, 0.0}};
   limit_openblas_to_one_thread();
   const PassOptions pass;
-  const LearnerSetup setup{*world, options, runs, 0, pass, {}};
+  const LearnerSetup setup{*problem, options, runs, 0, pass, {}};
   const auto learner = find_method("sbpe").make(setup);
-  Deployed actor{world->first_policy(true), false, nullptr};
+  LoggingPolicy logging_policy{problem->first_policy(true), false, nullptr};
   for (int b = 0; b < 3; ++b) {
-    const auto batch = world->batch(actor, b);
+    const auto batch = problem->batch(logging_policy, b);
     learner->learn(*batch, b);
-    actor = learner->next_actor();
-    const auto next = world->batch(actor, b);
+    logging_policy = learner->next_logging_policy();
+    const auto next = problem->batch(logging_policy, b);
     const auto loader = next->make_loader();
     Audit audit;
     const auto group = next->fetch(0, 1);
@@ -252,12 +252,12 @@ TEST_CASE("kernel bandits: bits of their own beat both trivial policies where la
   const LabelledData data = separable_data(600, 3);
   RunOptions options;
   options.rollouts = 4;
-  const auto world = labelled_world(data, 1, options);
-  const double zeros = world->test_loss(*world->constant_policy(false));
-  const double majority = world->test_loss(*world->constant_policy(true));
+  const auto problem = labelled_problem(data, 1, options);
+  const double zeros = problem->test_loss(*problem->constant_policy(false));
+  const double majority = problem->test_loss(*problem->constant_policy(true));
   options.bandit.encoding = ActionEncoding::bits;
   for (const auto& [method, lambda] : {std::pair{"sbpe", 0.0}, {"bkucb", 1.0}}) {
-    const RunRecord record = rolled_out(*world, method, lambda, options);
+    const RunRecord record = rolled_out(*problem, method, lambda, options);
     CHECK(record.final_loss < std::min(zeros, majority) - 0.2);
     CHECK(record.curves.at("dimension").back() == 16);
     CHECK(record.curves.at("trace_error").back() == 0);
@@ -269,13 +269,13 @@ TEST_CASE("kernel bandits: bits of their own beat both trivial policies where la
 
 TEST_CASE("kernel bandits: the test loss of a rule is that of a policy as certain") {
   const LabelledData data = made_up_data(90, 3, 4);
-  const auto world = labelled_world(data, 2, {});
+  const auto problem = labelled_problem(data, 2, {});
   for (const LabelledData& rows : {data, as_sparse(data)}) {
-    const auto same = labelled_world(rows, 2, {});
+    const auto same = labelled_problem(rows, 2, {});
     const ActionRule none = [](const Block& block, BlockBuffer& actions) {
       for (int k = 0; k < block.num_actions; ++k) std::fill_n(actions.bits() + k * kBlockRows, block.rows, 0);
     };
-    CHECK(same->test_loss(none).loss == doctest::Approx(world->test_loss(*world->constant_policy(false))));
+    CHECK(same->test_loss(none).loss == doctest::Approx(problem->test_loss(*problem->constant_policy(false))));
   }
 }
 
@@ -283,7 +283,7 @@ TEST_CASE("kernel bandits: sparse contexts are learned from as dense ones are") 
   const LabelledData data = made_up_data(200, 5, 3);
   RunOptions options;
   options.rollouts = 3;
-  const auto dense = labelled_world(data, 1, options), sparse = labelled_world(as_sparse(data), 1, options);
+  const auto dense = labelled_problem(data, 1, options), sparse = labelled_problem(as_sparse(data), 1, options);
   for (const ActionEncoding encoding : {ActionEncoding::integer, ActionEncoding::bits}) {
     options.bandit.encoding = encoding;
     CHECK(rolled_out(*dense, "bkucb", 10, options).loss == rolled_out(*sparse, "bkucb", 10, options).loss);
@@ -295,10 +295,10 @@ TEST_CASE("kernel bandits: rows enter batch by batch, and few of them or no cont
   options.rollouts = 3;
   options.batches = {1, Growth::linear};
   for (const char* name : {"gaussian", "pricing"}) {
-    const auto world = make_setting(name, "")->world(0, options);
+    const auto problem = make_problem_factory(name, "")->make(0, options);
     for (const KernelKind kind : {KernelKind::linear, KernelKind::polynomial, KernelKind::gaussian}) {
       options.bandit.kernel = kind;
-      const RunRecord record = rolled_out(*world, "bkucb", 1, options);
+      const RunRecord record = rolled_out(*problem, "bkucb", 1, options);
       CHECK(record.rows == std::vector<std::int64_t>{1, 3, 6});
       CHECK(std::all_of(record.loss.begin(), record.loss.end(), [](double loss) { return std::isfinite(loss); }));
     }
@@ -310,12 +310,12 @@ TEST_CASE("kernel bandits: batches without rows, contexts without features and o
   options.rollouts = 10;
   for (const auto& [rows, features, labels] : {std::tuple{4, 1, 1}, {3, 0, 2}, {40, 0, 1}, {12, 3, 64}}) {
     const LabelledData data = made_up_data(rows, features, labels);
-    const auto world = labelled_world(data, 1, options);
+    const auto problem = labelled_problem(data, 1, options);
     for (const ActionEncoding encoding : {ActionEncoding::integer, ActionEncoding::bits}) {
       if (labels == 64 && encoding == ActionEncoding::integer) continue;
       options.bandit.encoding = encoding;
       for (const auto& [method, lambda] : {std::pair{"sbpe", 0.0}, {"bkucb", 1.0}}) {
-        const RunRecord record = rolled_out(*world, method, lambda, options);
+        const RunRecord record = rolled_out(*problem, method, lambda, options);
         CHECK(std::all_of(record.loss.begin(), record.loss.end(), [](double l) { return l >= 0 && l <= 1; }));
       }
     }
@@ -327,13 +327,13 @@ TEST_CASE("kernel bandits: inducing points are as many as asked for, and what th
   options.rollouts = 2;
   options.bandit.kernel = KernelKind::gaussian;
   options.bandit.length = 2;
-  const auto world = make_setting("pricing", "")->world(0, options);
+  const auto problem = make_problem_factory("pricing", "")->make(0, options);
   options.bandit.points = 30;
-  const RunRecord few = rolled_out(*world, "bkucb", 1, options);
+  const RunRecord few = rolled_out(*problem, "bkucb", 1, options);
   CHECK(few.curves.at("dimension").back() == 30);
   CHECK(few.curves.at("trace_error").back() > 0.01);
   options.bandit.points.reset();
-  const RunRecord exact = rolled_out(*world, "bkucb", 1, options);
+  const RunRecord exact = rolled_out(*problem, "bkucb", 1, options);
   CHECK(exact.curves.at("dimension").back() == 300);
   CHECK(exact.curves.at("trace_error").back() == 0);
 }
@@ -354,13 +354,13 @@ TEST_CASE("kernel bandits: bits with too many features for widths are learned fr
   RunOptions options;
   options.rollouts = 2;
   options.bandit.encoding = ActionEncoding::bits;
-  const auto world = labelled_world(separable_data(2000, 64), 1, options);
+  const auto problem = labelled_problem(separable_data(2000, 64), 1, options);
   const StateSpace space = space_of(KernelKind::bits, 64, 64);
-  REQUIRE(ridge_options(space, options, 1, world->batch_rows(0) + world->batch_rows(1)).solver ==
+  REQUIRE(ridge_options(space, options, 1, problem->batch_rows(0) + problem->batch_rows(1)).solver ==
           RidgeSolver::iterative);
-  const RunRecord record = rolled_out(*world, "bkucb", 1, options);
+  const RunRecord record = rolled_out(*problem, "bkucb", 1, options);
   CHECK(record.curves.at("dimension").back() == 65 * 65);
-  CHECK(record.final_loss < world->test_loss(*world->constant_policy(false)) - 0.1);
+  CHECK(record.final_loss < problem->test_loss(*problem->constant_policy(false)) - 0.1);
 }
 
 TEST_CASE("kernel bandits: 22 labels as one integer are chosen by points as by all features") {
@@ -400,19 +400,19 @@ TEST_CASE("kernel bandits: what cannot be is refused with a way out") {
   RunOptions options;
   options.rollouts = 2;
   const auto contains = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
-  const auto wide = labelled_world(made_up_data(30, 2, 31), 1, options);
+  const auto wide = labelled_problem(made_up_data(30, 2, 31), 1, options);
   CHECK(contains(refusal(*wide, "sbpe", 0, options), "encoding = \"bits\""));
-  const auto world = labelled_world(made_up_data(30, 2, 11), 1, options);
-  CHECK(contains(refusal(*world, "bkucb", -1, options), "negative"));
+  const auto problem = labelled_problem(made_up_data(30, 2, 11), 1, options);
+  CHECK(contains(refusal(*problem, "bkucb", -1, options), "negative"));
   options.bandit.kernel = KernelKind::gaussian;
-  CHECK(contains(refusal(*world, "bkucb", 1, options), "polynomial"));
+  CHECK(contains(refusal(*problem, "bkucb", 1, options), "polynomial"));
   options.bandit.encoding = ActionEncoding::bits;
-  CHECK(contains(refusal(*world, "bkucb", 1, options), "leave kernel out"));
-  const auto categories = make_setting("categorical", "")->world(0, options);
+  CHECK(contains(refusal(*problem, "bkucb", 1, options), "leave kernel out"));
+  const auto categories = make_problem_factory("categorical", "")->make(0, options);
   CHECK(contains(refusal(*categories, "sbpe", 0, options), "categories"));
   // Every context is met four times with one action: a gaussian kernel without a ridge has no solution of its own.
   options.bandit.encoding = ActionEncoding::integer;
-  const auto few_labels = labelled_world(made_up_data(30, 2, 2), 1, options);
+  const auto few_labels = labelled_problem(made_up_data(30, 2, 2), 1, options);
   const std::string repeated = refusal(*few_labels, "bkucb", 0, options);
   CHECK(contains(repeated, "batch 0: row "));
   CHECK(contains(repeated, "bandit_lambdas"));

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "scrm/io/labelled_file.hpp"
-#include "support/labelled_worlds.hpp"
+#include "support/labelled_problems.hpp"
 #include "support/runs.hpp"
 
 using namespace scrm;
@@ -46,14 +46,14 @@ TEST_CASE("sweep_plan: runs come by environment, method, hyper-parameter and see
                                  "seeds = [3, 1]\nlambdas = [0.1, \"auto\"]\nl2 = [0, 0.5]\n");
   // The baseline has no λ: 2 seeds; scrm has 2 λ × 2 l2 × 2 seeds.
   REQUIRE(plan.runs().size() == 2 * (2 + 8));
-  REQUIRE(plan.parts().size() == 4);
+  REQUIRE(plan.experiments().size() == 4);
   std::set<std::string> seen, keys;
   for (const PlannedRun& run : plan.runs()) {
     seen.insert(run.record.identity);
     keys.insert(run_key(run.record));
     CHECK(run.record.identity.size() == 32);
-    CHECK(run.record.environment == plan.parts()[run.part].environment);
-    CHECK(run.record.method == plan.parts()[run.part].method.name);
+    CHECK(run.record.environment == plan.experiments()[run.experiment].environment);
+    CHECK(run.record.method == plan.experiments()[run.experiment].method.name);
   }
   CHECK(seen.size() == plan.runs().size());
   CHECK(keys.size() == plan.runs().size());
@@ -127,7 +127,7 @@ TEST_CASE("sweep_plan: more runs, other words and the order of lines leave ident
   }
 }
 
-TEST_CASE("sweep_plan: an option of one part changes that part alone") {
+TEST_CASE("sweep_plan: an option of one experiment changes that experiment alone") {
   const Folder folder;
   const auto before = identities(plan_of(folder, kBase));
   const auto after = identities(plan_of(folder, std::string(kBase) + "[method.scrm]\nrollouts = 3\n"));
@@ -150,7 +150,7 @@ TEST_CASE("sweep_plan: other data under the same name makes other runs") {
   write_labelled(file, data);
   const SweepPlan changed = plan_of(folder, text);
   for (const auto& [key, identity] : identities(changed)) CHECK(before.at(key) != identity);
-  const std::vector<std::string> found = conflicts(options, changed.options_text());
+  const std::vector<std::string> found = option_conflicts(options, changed.options_text());
   REQUIRE(found.size() == 2);
   CHECK(holds(found[0], "data was 60 rows, 3 features, 2 labels"));
 }
@@ -161,12 +161,12 @@ TEST_CASE("sweep_plan: what makes no sense is left out in words, what is missing
                                  "environments = [\"pricing\", \"scene\"]\nmethods = [\"majority\", \"scrm\"]\n"
                                  "lambdas = [1]\ndata_dir = \"" +
                                      (folder / "empty") + "\"\n");
-  REQUIRE(plan.remarks().size() == 1);
-  CHECK(plan.remarks()[0] == "majority is left out on pricing: its actions are not bits");
-  REQUIRE(plan.parts().size() == 3);
-  CHECK(plan.parts()[0].setting != nullptr);
-  CHECK(plan.parts()[1].setting == nullptr);
-  CHECK(holds(plan.parts()[1].failure, "scene"));
+  REQUIRE(plan.warnings().size() == 1);
+  CHECK(plan.warnings()[0] == "majority is left out on pricing: its actions are not bits");
+  REQUIRE(plan.experiments().size() == 3);
+  CHECK(plan.experiments()[0].factory != nullptr);
+  CHECK(plan.experiments()[1].factory == nullptr);
+  CHECK(holds(plan.experiments()[1].failure, "scene"));
   CHECK(plan.runs().size() == 3);
   CHECK(holds(plan.options_text(), "[pricing / scrm]\n"));
   CHECK_FALSE(holds(plan.options_text(), "[scene"));
@@ -174,32 +174,32 @@ TEST_CASE("sweep_plan: what makes no sense is left out in words, what is missing
               "did you mean \"pricing\""));
 }
 
-TEST_CASE("conflicts: says which option of which part was what and is what") {
+TEST_CASE("option_conflicts: says which option of which experiment was what and is what") {
   const Folder folder;
   const std::string before = plan_of(folder, kBase).options_text();
-  CHECK(conflicts(before, before).empty());
+  CHECK(option_conflicts(before, before).empty());
   const std::string longer = plan_of(folder, std::string(kBase) + "[method.scrm]\nrollouts = 12\n").options_text();
-  CHECK(conflicts(before, longer) == std::vector<std::string>{"pricing / scrm: rollouts was 10 and is 12"});
-  CHECK(conflicts(longer, before) == std::vector<std::string>{"pricing / scrm: rollouts was 12 and is 10"});
+  CHECK(option_conflicts(before, longer) == std::vector<std::string>{"pricing / scrm: rollouts was 10 and is 12"});
+  CHECK(option_conflicts(longer, before) == std::vector<std::string>{"pricing / scrm: rollouts was 12 and is 10"});
   const std::string two =
       plan_of(folder, std::string(kBase) + "[method.scrm]\nalpha = 0.5\nbound = [-1, 2]\n").options_text();
-  CHECK(conflicts(before, two) == std::vector<std::string>{"pricing / scrm: alpha was auto and is 0.5",
-                                                           "pricing / scrm: bound was none and is [-1, 2]"});
+  CHECK(option_conflicts(before, two) == std::vector<std::string>{"pricing / scrm: alpha was auto and is 0.5",
+                                                                  "pricing / scrm: bound was none and is [-1, 2]"});
   // Parts that only one of them has, and hyper-parameters, are no conflict.
   const std::string other =
       plan_of(folder, "environments = [\"gaussian\", \"pricing\"]\nmethods = [\"scrm\"]\n").options_text();
-  CHECK(conflicts(before, other).empty());
-  CHECK(conflicts(other, before).empty());
-  CHECK(conflicts("", before).empty());
+  CHECK(option_conflicts(before, other).empty());
+  CHECK(option_conflicts(other, before).empty());
+  CHECK(option_conflicts("", before).empty());
 }
 
-TEST_CASE("conflicts: an option that one text does not know shifts no other") {
+TEST_CASE("option_conflicts: an option that one text does not know shifts no other") {
   const std::string before = "[a / b]\nfirst = 1\nsecond = 2\nthird = 3\n";
-  CHECK(conflicts(before, "[a / b]\nfirst = 1\nthird = 3\n") ==
+  CHECK(option_conflicts(before, "[a / b]\nfirst = 1\nthird = 3\n") ==
         std::vector<std::string>{"a / b: second was 2 and is not known"});
-  CHECK(conflicts("[a / b]\nsecond = 2\nthird = 3\n", before) ==
+  CHECK(option_conflicts("[a / b]\nsecond = 2\nthird = 3\n", before) ==
         std::vector<std::string>{"a / b: first was not known and is 1"});
-  CHECK(conflicts(before, "[a / b]\nthird = 3\nfirst = 1\nsecond = 2\n").empty());
-  CHECK(conflicts(before, "[a / b]\nfirst = \nsecond = 2\nthird = 3\n") ==
+  CHECK(option_conflicts(before, "[a / b]\nthird = 3\nfirst = 1\nsecond = 2\n").empty());
+  CHECK(option_conflicts(before, "[a / b]\nfirst = \nsecond = 2\nthird = 3\n") ==
         std::vector<std::string>{"a / b: first was 1 and is empty"});
 }

@@ -16,7 +16,7 @@
 #include <thread>
 
 #include "archive/journal_file.hpp"
-#include "archive/run_bytes.hpp"
+#include "archive/run_serialization.hpp"
 #include "support/runs.hpp"
 
 using namespace scrm;
@@ -121,8 +121,8 @@ TEST_CASE("a journal: cut at any byte, it reads as its whole records and goes on
     if (size % 11 != 0 && torn > 1 && !std::binary_search(sizes.begin(), sizes.end(), size + 1)) continue;
     {
       RunJournal journal(path, "a sweep");
-      CHECK(holds_runs(journal.found().records, static_cast<int>(whole)));
-      CHECK(journal.found().torn_bytes == torn);
+      CHECK(holds_runs(journal.initial_contents().records, static_cast<int>(whole)));
+      CHECK(journal.initial_contents().torn_bytes == torn);
       for (auto i = static_cast<int>(whole); i < 3; ++i) journal.append(made_up_run(i));
     }
     CHECK(bytes_of(path) == bytes);
@@ -150,13 +150,13 @@ TEST_CASE("a journal: any flipped bit, zeros and noise behind the records are ne
 }
 
 TEST_CASE("a journal: bytes that are not exactly a record are not read as one") {
-  const std::string bytes = run_bytes(made_up_run(4));
-  for (std::size_t size = 0; size < bytes.size(); ++size) CHECK_FALSE(run_from_bytes(bytes.substr(0, size)));
-  CHECK_FALSE(run_from_bytes(bytes + '\0'));
-  CHECK(run_from_bytes(bytes));
+  const std::string bytes = serialize_run(made_up_run(4));
+  for (std::size_t size = 0; size < bytes.size(); ++size) CHECK_FALSE(deserialize_run(bytes.substr(0, size)));
+  CHECK_FALSE(deserialize_run(bytes + '\0'));
+  CHECK(deserialize_run(bytes));
   std::string huge;
   put_u64(huge, ~std::uint64_t{0});
-  CHECK_FALSE(run_from_bytes(huge + bytes));
+  CHECK_FALSE(deserialize_run(huge + bytes));
 }
 
 TEST_CASE("a journal: appends from many threads at once are all there when they return") {
@@ -207,9 +207,9 @@ TEST_CASE("a journal: a process killed at any moment leaves every run it had rep
     ::waitpid(child, nullptr, 0);
     ::close(channel[0]);
     RunJournal journal(path, "a sweep");  // its lock died with it
-    const auto found = static_cast<int>(journal.found().records.size());
+    const auto found = static_cast<int>(journal.initial_contents().records.size());
     CHECK(found >= reported);
-    CHECK(holds_runs(journal.found().records, found));
+    CHECK(holds_runs(journal.initial_contents().records, found));
   }
 }
 
@@ -350,13 +350,13 @@ TEST_CASE("a journal: deleted under the sweep, it does not pretend to keep runs;
   }
   {
     RunJournal journal(path, "a sweep");
-    CHECK(journal.found().records.empty());
+    CHECK(journal.initial_contents().records.empty());
     journal.append(made_up_run(0));
     journal.remove();
     CHECK_FALSE(fs::exists(path));
   }
   RunJournal again(path, "a sweep");
-  CHECK(again.found().records.empty());
+  CHECK(again.initial_contents().records.empty());
 }
 
 TEST_CASE("a journal: runs that no archive could hold are refused at once") {

@@ -43,13 +43,13 @@ Reading read_all(const std::string& path, const ReadOptions& options = {}) {
   return result;
 }
 
-std::int64_t count(const Reading& reading, BadRow reason) {
+std::int64_t count(const Reading& reading, BadRowReason reason) {
   return reading.audit.counts[static_cast<std::size_t>(reason)];
 }
 
 std::string complaint(const Audit& audit) {
   try {
-    require_clean(audit);
+    require_no_bad_rows(audit);
   } catch (const Error& error) {
     return error.what();
   }
@@ -71,13 +71,13 @@ c['target/t'] = prop(n); c['target/t'][[0, 50, 51]] = [0, -0.1, np.nan]; c['targ
 shard('a.h5', c, how=lambda v: dict(chunks=(700,) + v.shape[1:], compression='gzip'))
 )");
   const Reading plain = read_all(folder / "a.h5");
-  CHECK(count(plain, BadRow::propensity_not_positive) == 3);
-  CHECK(count(plain, BadRow::propensity_not_finite) == 2);
-  CHECK(count(plain, BadRow::probability_above_one) == 0);
-  CHECK(count(plain, BadRow::action_not_finite) == 2);
-  CHECK(count(plain, BadRow::loss_not_finite) == 1);
-  CHECK(count(plain, BadRow::context_not_finite) == 2);
-  CHECK(count(plain, BadRow::target_not_valid) == 0);
+  CHECK(count(plain, BadRowReason::propensity_not_positive) == 3);
+  CHECK(count(plain, BadRowReason::propensity_not_finite) == 2);
+  CHECK(count(plain, BadRowReason::probability_above_one) == 0);
+  CHECK(count(plain, BadRowReason::action_not_finite) == 2);
+  CHECK(count(plain, BadRowReason::loss_not_finite) == 1);
+  CHECK(count(plain, BadRowReason::context_not_finite) == 2);
+  CHECK(count(plain, BadRowReason::target_not_valid) == 0);
   CHECK(plain.audit.bad_rows() == 10);
   CHECK(plain.kept == 4990);
   CHECK(plain.finite);
@@ -92,7 +92,7 @@ shard('a.h5', c, how=lambda v: dict(chunks=(700,) + v.shape[1:], compression='gz
             "a.h5: propensity, row 5: 0 is not above zero (10 bad rows in all; --skip-bad-rows goes on without them)");
 
   const Reading target = read_all(folder / "a.h5", {.targets = {"t"}});
-  CHECK(count(target, BadRow::target_not_valid) == 2);
+  CHECK(count(target, BadRowReason::target_not_valid) == 2);
   CHECK(target.kept == 4988);
 }
 
@@ -111,25 +111,25 @@ v = labels(n, 4); v[20, 1] = 0; v[21, 2] = 1.5; v[22, 3] = np.nan; v[23] = 1
 shard('label.h5', dict(context=ctx(n, 2), action=b, loss=loss(n), label_propensity=v), 'multilabel')
 )");
   const Reading category = read_all(folder / "category.h5");
-  CHECK(count(category, BadRow::probability_above_one) == 1);
-  CHECK(count(category, BadRow::action_out_of_range) == 3);
+  CHECK(count(category, BadRowReason::probability_above_one) == 1);
+  CHECK(count(category, BadRowReason::action_out_of_range) == 3);
   CHECK(category.kept == 2996);
   CHECK(category.audit.first->row == 4);
   CHECK(category.audit.first->dataset == "propensity");
 
   const Reading logs = read_all(folder / "log.h5");
-  CHECK(count(logs, BadRow::propensity_not_positive) == 1);
-  CHECK(count(logs, BadRow::propensity_not_finite) == 2);
-  CHECK(count(logs, BadRow::probability_above_one) == 1);
+  CHECK(count(logs, BadRowReason::propensity_not_positive) == 1);
+  CHECK(count(logs, BadRowReason::propensity_not_finite) == 2);
+  CHECK(count(logs, BadRowReason::probability_above_one) == 1);
   CHECK(logs.finite);
   CHECK(complaint(logs.audit).find("log_propensity, row 1: -inf is the logarithm of") != std::string::npos);
   CHECK(read_all(folder / "density.h5").audit.bad_rows() == 3);
 
   const Reading label = read_all(folder / "label.h5");
-  CHECK(count(label, BadRow::action_out_of_range) == 3);
-  CHECK(count(label, BadRow::propensity_not_positive) == 1);
-  CHECK(count(label, BadRow::probability_above_one) == 1);
-  CHECK(count(label, BadRow::propensity_not_finite) == 1);
+  CHECK(count(label, BadRowReason::action_out_of_range) == 3);
+  CHECK(count(label, BadRowReason::propensity_not_positive) == 1);
+  CHECK(count(label, BadRowReason::probability_above_one) == 1);
+  CHECK(count(label, BadRowReason::propensity_not_finite) == 1);
   CHECK(label.finite);
   CHECK(label.audit.first->dataset == "action[:, 2]");
   CHECK(label.audit.first->row == 11);
@@ -159,7 +159,7 @@ with h5py.File('s.h5', 'w') as f:
     REQUIRE(buffer.indices()[static_cast<std::size_t>(2 * i + 1)] == (2 * row + 1) % 10);
   }
   CHECK(raw->decode(2048, 952, buffer, audit) == 951);
-  CHECK(audit.counts[static_cast<std::size_t>(BadRow::context_not_finite)] == 2);
+  CHECK(audit.counts[static_cast<std::size_t>(BadRowReason::context_not_finite)] == 2);
   CHECK(audit.first->dataset == "context/values");
   CHECK(audit.first->row == 4);
 }

@@ -28,7 +28,7 @@ std::string complaint(const std::vector<std::string>& paths, const ReadOptions& 
         raw->decode(first + at, count, buffer, audit);
       }
     }
-    require_clean(audit);
+    require_no_bad_rows(audit);
   } catch (const Error& error) {
     return error.what();
   }

@@ -258,7 +258,7 @@ TEST_CASE("csv import: bad rows are left out and counted when that is wanted") {
   CHECK(result.bad_records[0] == 1);
   CHECK(result.bad_records[1] == 1);
   CHECK(result.bad_records[2] == 1);
-  CHECK(result.bad_rows[static_cast<std::size_t>(scrm::BadRow::propensity_not_positive)] == 2);
+  CHECK(result.bad_rows[static_cast<std::size_t>(scrm::BadRowReason::propensity_not_positive)] == 2);
   CHECK(scrm::Dataset({import.out}, {}).rows() == 2);
 }
 

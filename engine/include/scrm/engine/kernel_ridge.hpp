@@ -21,7 +21,7 @@ enum class RidgeSolver {
 };
 
 /// Up to this dimension a width under the bits kernel, dimension² operations, is worth asking for.
-inline constexpr std::int64_t kMostWidthDimension = 4096;
+inline constexpr std::int64_t kMaxWidthDimension = 4096;
 
 /// A word, such as "primal".
 const char* to_string(RidgeSolver solver) noexcept;
@@ -62,7 +62,7 @@ class KernelRidge {
   KernelRidge(KernelRidge&&) noexcept;
   KernelRidge& operator=(KernelRidge&&) noexcept;
 
-  /// Adds a batch: rows of kernel.width() numbers, and an answer each. Throws Error for numbers that are not finite
+  /// Adds a batch: rows of kernel.width() numbers, and a response each. Throws Error for numbers that are not finite
   /// (with the row, counted within the batch), for more rows than memory allows, and where λ is too small for the
   /// matrix to be solved; after the last two the object is of no further use.
   void add(std::span<const double> states, std::span<const double> y);
@@ -101,8 +101,8 @@ class KernelRidge {
   std::size_t bytes() const noexcept;
   static std::size_t bytes_needed(const KernelRidgeOptions& options, std::int64_t rows);
   /// D, or rows or points at most, of the solver named.
-  static std::int64_t most_dimension(const KernelRidgeOptions& options, std::int64_t rows);
-  /// What automatic comes to: iterative for the bits kernel with λ > 0 where rows and D exceed kMostWidthDimension,
+  static std::int64_t max_dimension(const KernelRidgeOptions& options, std::int64_t rows);
+  /// What automatic comes to: iterative for the bits kernel with λ > 0 where rows and D exceed kMaxWidthDimension,
   /// else primal where D ≤ max(expected_rows, 512) and it fits, else dual up to 20,000 rows where it fits, else
   /// Nyström.
   static RidgeSolver choose(const KernelRidgeOptions& options);

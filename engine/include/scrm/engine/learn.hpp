@@ -40,7 +40,7 @@ struct LearnOptions {
   bool whiten = false;
   /// Losses that are all the same teach nothing. Whoever learns again and again keeps what it has (the start comes
   /// back, after one evaluation); whoever learns once is told by an error.
-  bool keep_start_if_flat = false;
+  bool keep_start_if_losses_equal = false;
   int restarts = 1;  ///< searches from different starts; the best one counts
   std::uint64_t seed = 0;
   bool skip_bad_rows = false;
@@ -73,7 +73,7 @@ struct LearnReport {
 };
 
 /// Fits from `start`, which fixes kind, features, scale, ε and θ₀. Throws on λ < 0, a start outside the bound, a start
-/// that does not fit the data, no rows, and, unless keep_start_if_flat, losses that are all the same.
+/// that does not fit the data, no rows, and, unless keep_start_if_losses_equal, losses that are all the same.
 LearnReport learn(Source& source, const Policy& start, const LearnOptions& options, const PassOptions& pass);
 
 /// √(18 (d ln n + ln(2/δ))) with δ = 0.05.

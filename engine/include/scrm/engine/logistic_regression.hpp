@@ -18,7 +18,7 @@ struct LogisticOptions {
 /// One label's model: intercept first, then a coefficient a feature.
 struct LogisticModel {
   std::vector<double> beta;
-  bool one_class = false;  ///< the rows had only one class: beta is zero
+  bool single_class = false;  ///< the rows had only one class: beta is zero
   bool only_class = false;
   double c = 1.0;  ///< the inverse ridge that was used
 };
@@ -28,7 +28,7 @@ std::vector<LogisticModel> fit_logistic(const LabelledData& data, std::span<cons
                                         const LogisticOptions& options);
 
 /// As above, with c chosen for each label among `candidates` by `folds`-fold cross-validation on accuracy, then fitted
-/// on all the rows. Rows are dealt to folds in the order given, stratified by the label.
+/// on all the rows. Rows are assigned to folds in the order given, stratified by the label.
 std::vector<LogisticModel> fit_logistic_cv(const LabelledData& data, std::span<const std::int64_t> rows,
                                            std::span<const double> candidates, int folds,
                                            const LogisticOptions& options);

@@ -6,7 +6,7 @@
 
 namespace scrm {
 
-/// Blocks keep their places and lose the rows that do not count. rows() is that of the source below. Rows that share
+/// Blocks keep their places and lose the rows that do not count. rows() is that of the inner source. Rows that share
 /// contexts can only be kept all: load throws otherwise.
 class MaskedSource final : public Source {
  public:

@@ -39,13 +39,13 @@ class MemorySource final : public Source {
   Block load(BlockGroup& group, std::int64_t index, BlockLoader& loader, Audit& audit) const override;
 
  private:
-  struct Held {
+  struct StoredBlock {
     std::unique_ptr<BlockBuffer> buffer;
     int rows = 0;
   };
 
   Schema schema_;
-  std::vector<Held> blocks_;
+  std::vector<StoredBlock> blocks_;
   std::int64_t rows_ = 0;  // before the audit, so that block indices stay what they were
   Audit audit_;
 };

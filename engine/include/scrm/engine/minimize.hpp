@@ -21,7 +21,7 @@ struct MinimizeOptions {
 enum class MinimizeStatus {
   converged,        ///< the gradient is below the tolerance, or the line search cannot make progress any more
   iteration_limit,  ///< max_iterations
-  flat,             ///< the gradient is exactly zero at the start: nothing to follow
+  zero_gradient,    ///< the gradient is exactly zero at the start
   line_search,      ///< no step gives a sufficient decrease although the gradient is not small
   unbounded,        ///< the objective fell without end
 };

@@ -18,7 +18,7 @@ enum class LearningEstimator : std::uint8_t { ips, clipped, snips, ips_ix, addit
 /// "ips", "clipped", "snips", "ips-ix", "additive".
 const char* to_string(LearningEstimator estimator) noexcept;
 /// Throws a usage Error that lists the names.
-LearningEstimator learning_estimator(const std::string& name);
+LearningEstimator parse_learning_estimator(const std::string& name);
 
 enum class Penalty : std::uint8_t {
   se,  ///< λ √(V̂/n)

@@ -22,7 +22,7 @@ struct PassOptions {
 
 /// What a pass adds up. Partials of single blocks are merged in a fixed tree: neighbours first, then neighbouring
 /// pairs, and so on by block index. `merge` need not be associative to the bit, and never runs out of order.
-class PassKernel {
+class Reduction {
  public:
   /// Sums over some consecutive blocks.
   class Partial {
@@ -30,7 +30,7 @@ class PassKernel {
     virtual ~Partial() = default;
   };
 
-  virtual ~PassKernel() = default;
+  virtual ~Reduction() = default;
   /// An empty partial; also the scratch memory for adding a block to it. Called on any thread.
   virtual std::unique_ptr<Partial> make() const = 0;
   /// Sets the partial to the sums over one block. Called on any thread.
@@ -40,24 +40,24 @@ class PassKernel {
 };
 
 struct PassResult {
-  std::unique_ptr<PassKernel::Partial> sums;  ///< null when the source has no block
-  Audit audit;                                ///< rows left out, by reason; the caller decides whether that is an error
+  std::unique_ptr<Reduction::Partial> sums;  ///< null when the source has no block
+  Audit audit;                               ///< rows left out, by reason; the caller decides whether that is an error
 };
 
-/// Runs the kernel over every block of the source. The partial tree depends on block indices alone: neither threads nor
+/// Reduces every block of the source. The partial tree depends on block indices alone: neither threads nor
 /// the source's grouping change a bit.
-PassResult run_pass(Source& source, const PassKernel& kernel, const PassOptions& options);
+PassResult run_pass(Source& source, const Reduction& reduction, const PassOptions& options);
 
 /// A pass whose sums are a plain value. `compute(block, sums)` overwrites `sums`, `merge(earlier, later)` adds.
 template <class Sums, class Compute, class Merge>
 std::pair<Sums, Audit> run_pass(Source& source, const Sums& empty, Compute compute, Merge merge,
                                 const PassOptions& options) {
-  struct Holder : PassKernel::Partial {
+  struct Holder : Reduction::Partial {
     explicit Holder(const Sums& value) : sums(value) {}
     Sums sums;
   };
-  struct Kernel : PassKernel {
-    Kernel(const Sums& e, Compute& c, Merge& m) : empty(e), compute_(c), merge_(m) {}
+  struct ValueReduction : Reduction {
+    ValueReduction(const Sums& e, Compute& c, Merge& m) : empty(e), compute_(c), merge_(m) {}
     std::unique_ptr<Partial> make() const override { return std::make_unique<Holder>(empty); }
     void compute(const Block& block, Partial& out) const override { compute_(block, static_cast<Holder&>(out).sums); }
     void merge(Partial& earlier, const Partial& later) const override {
@@ -67,8 +67,8 @@ std::pair<Sums, Audit> run_pass(Source& source, const Sums& empty, Compute compu
     Compute& compute_;
     Merge& merge_;
   };
-  const Kernel kernel(empty, compute, merge);
-  PassResult result = run_pass(source, kernel, options);
+  const ValueReduction reduction(empty, compute, merge);
+  PassResult result = run_pass(source, reduction, options);
   Sums sums = result.sums ? std::move(static_cast<Holder&>(*result.sums).sums) : empty;
   return {std::move(sums), std::move(result.audit)};
 }

@@ -1,4 +1,4 @@
-/// StopToken: a wish to stop, shared by whoever makes it and those who heed it.
+/// StopToken: a cancellation flag, shared by whoever requests the stop and the code that checks for it.
 #pragma once
 
 #include <atomic>

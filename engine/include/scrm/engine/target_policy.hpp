@@ -1,4 +1,4 @@
-/// TargetPolicy: a policy made ready to score blocks, whatever its kind.
+/// TargetPolicy: a policy prepared to score blocks, whatever its kind.
 #pragma once
 
 #include <cstdint>
@@ -56,15 +56,15 @@ class TargetPolicy {
 };
 
 /// Weights of several policies, a column each, to the bit what each gives alone: linear gaussian policies that follow
-/// each other share their sweep over the context. kPoliciesTogether is how many are best asked for at once.
-void weights_of_all(std::span<const TargetPolicy* const> policies, const Block& block, PolicyScratch& scratch,
-                    double* out);
-inline constexpr int kPoliciesTogether = 4;
+/// each other share one loop over the context. kPolicyBatch is how many are best asked for at once.
+void weights_of_policies(std::span<const TargetPolicy* const> policies, const Block& block, PolicyScratch& scratch,
+                         double* out);
+inline constexpr int kPolicyBatch = 4;
 
-/// Readies a policy for data of this schema. `name` stands in errors: action kind or dimension that does not fit.
+/// Prepares a policy for data of this schema. `name` stands in errors: action kind or dimension that does not fit.
 std::unique_ptr<TargetPolicy> make_target_policy(const Policy& policy, const Schema& schema, const std::string& name);
 
 /// The outside policy whose probabilities are target column `index` of the schema.
-std::unique_ptr<TargetPolicy> make_target_column(int index);
+std::unique_ptr<TargetPolicy> make_target_column_policy(int index);
 
 }  // namespace scrm

@@ -31,7 +31,7 @@ class ActingSource final : public Source {
  public:
   /// `contexts` must outlive this. Throws an Error that names `policy_name` when the policy does not fit.
   ActingSource(Source& contexts, const Schema& schema, const Policy& policy, const std::string& policy_name,
-               const Deployment& deployment);
+               const RolloutKey& rollout_key);
 
   const Schema& schema() const override { return schema_; }
   std::int64_t rows() const override { return contexts_.rows(); }
@@ -54,7 +54,7 @@ class ActingSource final : public Source {
   Schema schema_;
   Policy policy_;
   std::string policy_name_;
-  Deployment deployment_;
+  RolloutKey rollout_key_;
   std::unique_ptr<TargetPolicy> target_;
 
   // Shards smaller than a block ask for the same block again and again, and it may come from many files.

@@ -10,7 +10,7 @@ enum class Growth : std::uint8_t {
   linear     ///< batch b has first · (b + 1) rows
 };
 
-/// Batches are consecutive stretches of one long stream of rows, so that all of them together are a stretch as well.
+/// Batches are consecutive ranges of one long stream of rows, so that all of them together are a range as well.
 struct BatchPlan {
   std::int64_t first = 100;
   Growth growth = Growth::doubling;

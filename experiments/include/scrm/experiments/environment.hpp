@@ -1,4 +1,4 @@
-/// Environment: a synthetic world that shows contexts, takes actions and charges losses, every row drawn from its key.
+/// Environment: a generative model of contexts and of the losses of actions, every row drawn from its key.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace scrm {
 
-/// Which deployment rows belong to. The same seed and rollout give the same rows; another rollout gives fresh ones.
-struct Deployment {
+/// Key of the rows of one rollout. The same seed and rollout give the same rows; another rollout gives fresh ones.
+struct RolloutKey {
   std::uint64_t seed = 0;
   int rollout = 0;  ///< in [0, kMaxRollout]
 };
@@ -24,17 +24,17 @@ inline constexpr int kMaxRollout = (1 << 24) - 1;
 
 /// What a random number is for: each purpose has a stream of its own, so that a policy that draws more numbers for its
 /// actions meets the same contexts and losses.
-enum class Purpose : std::uint8_t { context = 1, action, loss, sparse_context, parameters };
+enum class StreamPurpose : std::uint8_t { context = 1, action, loss, sparse_context, parameters };
 
 /// The stream of one row. Rollout and purpose share the stream's number: 24 and 8 bits.
-inline RandomStream row_stream(const Deployment& deployment, Purpose purpose, std::int64_t row) noexcept {
-  const auto stream = static_cast<std::uint32_t>(deployment.rollout) << 8 | static_cast<std::uint32_t>(purpose);
-  return {deployment.seed, stream, static_cast<std::uint64_t>(row)};
+inline RandomStream row_stream(const RolloutKey& rollout_key, StreamPurpose purpose, std::int64_t row) noexcept {
+  const auto stream = static_cast<std::uint32_t>(rollout_key.rollout) << 8 | static_cast<std::uint32_t>(purpose);
+  return {rollout_key.seed, stream, static_cast<std::uint64_t>(row)};
 }
 
-/// Up to kBlockRows rows of a deployment, columns kBlockRows apart as in a Block.
+/// Up to kBlockRows rows of a rollout, columns kBlockRows apart as in a Block.
 struct EnvironmentRows {
-  Deployment deployment;
+  RolloutKey rollout_key;
   std::int64_t first_row = 0;
   int rows = 0;
   double* context = nullptr;  ///< features() columns that the policy sees
@@ -75,7 +75,7 @@ class Environment {
   virtual void test_normals(const EnvironmentRows& rows, int draws, double* out) const noexcept;
   /// Continuous actions: the action that is right for each row, for those who may look. Its mean by context is what a
   /// skyline plays.
-  virtual void right_actions(const EnvironmentRows&, double*) const noexcept {}
+  virtual void optimal_actions(const EnvironmentRows&, double*) const noexcept {}
 };
 
 struct EnvironmentOptions {

@@ -10,8 +10,8 @@
 
 #include "scrm/engine/pass.hpp"
 #include "scrm/engine/stop_token.hpp"
+#include "scrm/experiments/problem.hpp"
 #include "scrm/experiments/run_options.hpp"
-#include "scrm/experiments/world.hpp"
 
 namespace scrm {
 
@@ -23,7 +23,7 @@ struct HyperParameters {
 
 /// What a learner is given. The references outlive it.
 struct LearnerSetup {
-  const World& world;
+  const BanditProblem& problem;
   const RunOptions& options;
   std::span<const HyperParameters> runs;  ///< several when their logs are the same, else one
   std::uint64_t seed = 0;
@@ -40,22 +40,24 @@ class Learner {
   virtual void learn(Source& rows, int batch) = 0;
   /// What the given run has learned so far.
   virtual const Policy& policy(std::size_t run) const = 0;
-  /// Who logs the next batch.
-  virtual Deployed next_actor() const = 0;
+  /// The policy that logs the next batch.
+  virtual LoggingPolicy next_logging_policy() const = 0;
   /// Expected loss of what the given run has learned, on rows kept apart.
-  virtual double test_loss(const World& world, std::size_t run) const { return world.test_loss(policy(run)); }
+  virtual double test_loss(const BanditProblem& problem, std::size_t run) const {
+    return problem.test_loss(policy(run));
+  }
 
   /// Numbers worth keeping about the last learn of a run, each a curve of the archive.
-  virtual std::map<std::string, double> notes(std::size_t) const { return {}; }
+  virtual std::map<std::string, double> metrics(std::size_t) const { return {}; }
   /// Rows that were read, times how often, for the rate that progress shows.
   virtual double rows_read() const { return 0; }
 };
 
-/// What a run needs beside its world and its rows.
-struct MethodNeeds {
+/// What a run needs beside its problem and its rows.
+struct MethodResources {
   std::size_t bytes = 0;
-  double cost = 0;      ///< as bytes that are gone through
-  std::string way_out;  ///< what to change where the bytes are too many, such as "use fewer points"
+  double cost = 0;   ///< as bytes that are gone through
+  std::string hint;  ///< what to change where the bytes are too many, such as "use fewer points"
 };
 
 struct MethodEntry {
@@ -66,10 +68,10 @@ struct MethodEntry {
   bool deploys;        ///< what it learned logs the next batch, so that runs share nothing
   bool labelled_only;  ///< needs actions that are bits
   std::unique_ptr<Learner> (*make)(const LearnerSetup&);
-  bool by_batch = false;  ///< takes up each batch when it is logged and never asks for it again
+  bool incremental = false;  ///< takes up each batch when it is logged and never asks for it again
   /// Its own λ, in place of the sweep's `lambdas`, unless bandit_lambdas says otherwise.
   std::span<const double> lambdas = {};
-  MethodNeeds (*needs)(const Setting&, const RunOptions&, const HyperParameters&, int threads) = nullptr;
+  MethodResources (*resources)(const ProblemFactory&, const RunOptions&, const HyperParameters&, int threads) = nullptr;
 };
 
 /// All methods, in the order of tables.

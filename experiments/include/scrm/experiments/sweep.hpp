@@ -15,10 +15,10 @@ namespace scrm {
 /// How far a sweep is.
 struct SweepState {
   std::size_t runs = 0;  ///< in all
-  std::size_t done = 0;  ///< finished, those of earlier sittings included
+  std::size_t done = 0;  ///< finished, those of earlier invocations included
   std::size_t failed = 0;
-  double share = 0;                 ///< of the work of this sitting, by its estimated cost
-  double rows_read = 0;             ///< in this sitting, rows times passes
+  double share = 0;                 ///< of the work of this invocation, by its estimated cost
+  double rows_read = 0;             ///< in this invocation, rows times passes
   const RunRecord* last = nullptr;  ///< the run that just finished, if any
 };
 
@@ -36,7 +36,7 @@ struct SweepOptions {
 
 struct SweepReport {
   std::vector<RunRecord> runs;  ///< all runs of the archive, in its order
-  std::size_t resumed = 0;      ///< finished before this sitting
+  std::size_t resumed = 0;      ///< finished before this invocation
   std::size_t unfinished = 0;   ///< after a request to stop; the archive is not written then
   std::string journal;          ///< where finished runs wait when it is not
 };

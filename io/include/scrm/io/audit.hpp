@@ -8,7 +8,7 @@
 
 namespace scrm {
 
-enum class BadRow : std::uint8_t {
+enum class BadRowReason : std::uint8_t {
   propensity_not_positive,
   propensity_not_finite,
   probability_above_one,
@@ -21,13 +21,13 @@ enum class BadRow : std::uint8_t {
 inline constexpr int kBadRowReasons = 8;
 
 /// A sentence part such as "propensity is not above zero".
-const char* to_string(BadRow reason) noexcept;
+const char* to_string(BadRowReason reason) noexcept;
 /// A short name for JSON such as "propensity_not_positive".
-const char* key(BadRow reason) noexcept;
+const char* key(BadRowReason reason) noexcept;
 
 /// The first bad value, as a person would look it up.
 struct BadValue {
-  BadRow reason;
+  BadRowReason reason;
   std::string file;
   std::string dataset;  ///< with the column where there is one, such as "context[:, 3]"
   std::int64_t row;     ///< in that file, zero-based
@@ -35,7 +35,7 @@ struct BadValue {
 };
 
 /// Mergeable in row order: counts add up, the first bad value is the earliest. A row with several faults counts once,
-/// under the first reason in the order of BadRow.
+/// under the first reason in the order of BadRowReason.
 struct Audit {
   std::array<std::int64_t, kBadRowReasons> counts{};
   std::optional<BadValue> first;
@@ -46,6 +46,6 @@ struct Audit {
 
 /// Throws the Error that names the first bad value and the total count; does nothing when there is none. `can_skip`:
 /// the command has --skip-bad-rows, and the message says so.
-void require_clean(const Audit& audit, bool can_skip = true);
+void require_no_bad_rows(const Audit& audit, bool can_skip = true);
 
 }  // namespace scrm

@@ -43,10 +43,10 @@ struct CsvImport {
 };
 
 /// What can be wrong with a record before its numbers can be audited.
-enum class BadRecord : std::uint8_t { wrong_number_of_fields, value_missing, not_a_number };
+enum class BadRecordReason : std::uint8_t { wrong_number_of_fields, value_missing, not_a_number };
 inline constexpr int kBadRecordReasons = 3;
-const char* to_string(BadRecord reason) noexcept;
-const char* key(BadRecord reason) noexcept;
+const char* to_string(BadRecordReason reason) noexcept;
+const char* key(BadRecordReason reason) noexcept;
 
 struct CsvImportResult {
   std::int64_t rows = 0;  ///< written

@@ -33,7 +33,7 @@ class RunJournal {
   RunJournal& operator=(const RunJournal&) = delete;
 
   /// What the journal held when it was opened, read under its lock.
-  const JournalContents& found() const noexcept;
+  const JournalContents& initial_contents() const noexcept;
 
   /// On disk when it returns. Any thread: those that come while the disk is busy share the next sync. Throws when the
   /// record cannot be written, and the file ends with its last whole record again; later appends may try anew, unless

@@ -16,9 +16,9 @@ enum class PropensityForm : std::uint8_t {
   label_product  ///< multilabel without either: the product of `label_propensity`
 };
 
-/// How much of a row is known: a decision is met, taken, and answered.
+/// Which columns a row has: contexts alone, with actions and propensities, or with losses too.
 enum class RowStage : std::uint8_t {
-  contexts,  ///< nothing has been done yet
+  contexts,  ///< the context alone
   acted,     ///< action and propensity too
   logged     ///< and the loss
 };

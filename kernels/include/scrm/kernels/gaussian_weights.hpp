@@ -1,4 +1,4 @@
-/// Importance weights of linear gaussian policies in one sweep over a block, several policies at a time.
+/// Importance weights of linear gaussian policies in one loop over a block, several policies at a time.
 #pragma once
 
 #include "scrm/kernels/block.hpp"

@@ -7,45 +7,47 @@
 namespace scrm {
 
 /// How a weight enters the objective.
-enum class WeightCut : std::uint8_t {
+enum class WeightTransform : std::uint8_t {
   none,  ///< w
   clip,  ///< min(w, M)
   ix,    ///< w / (1 + α w)
 };
 
-struct LearningRules {
-  WeightCut cut = WeightCut::none;
-  double parameter = 0;    ///< M or α
-  double control = 0;      ///< variance term (cut(w) − control) y: 1 for ips-ix (the control variate ζ), 0 otherwise
-  double largest = 1e100;  ///< weights beyond are held there, with no gradient
+struct TermOptions {
+  WeightTransform transform = WeightTransform::none;
+  double parameter = 0;        ///< M or α
+  double control_variate = 0;  ///< c in the variance term (transform(w) − c) y: 1 for ips-ix (ζ), 0 otherwise
+  double max_weight = 1e100;   ///< larger weights are clipped here and have no gradient
 };
 
 /// Sums over the rows that a mask keeps.
 struct LearningTerms {
-  Moments risk;      ///< cut(w) y
-  Moments variance;  ///< (cut(w) − control) y
+  Moments risk;      ///< transform(w) y
+  Moments variance;  ///< (transform(w) − control_variate) y
   Moments weight;    ///< w, for the effective sample size and for snips
 };
 
 /// Reads weights and losses of the block's rows; `keep` is null, or 1 for rows that count and 0 for others. Writes, for
-/// every row, slope = ∂(cut(w) y)/∂ log w and spread = the variance term minus its mean over the block; both are 0 for
-/// rows that do not count and past the block's rows. Weights become 0 there too.
-LearningTerms learning_terms(const Block& block, const std::uint8_t* keep, const LearningRules& rules, double* weights,
-                             double* slope, double* spread) noexcept;
+/// every row, term_gradients = ∂(transform(w) y)/∂ log w and centred_terms = the variance term minus its mean over the
+/// block; both are 0 for rows that do not count and past the block's rows. Weights become 0 there too.
+LearningTerms learning_terms(const Block& block, const std::uint8_t* keep, const TermOptions& options, double* weights,
+                             double* term_gradients, double* centred_terms) noexcept;
 
-/// Terms of the additive estimator. `slopes` (K columns ∂ log π_k / ∂ s_k) becomes the coefficients of the risk's
-/// gradient, (y − ȳ) w_k (1 − α w_k) ∂ log π_k / ∂ s_k, and `second` those of the variance's, the same times (t − mean
-/// t), where t = (y − ȳ) Σ_k (w_k − 1), w_k = π_k / (p_k + α π_k). `risk` and `variance` are the moments of t; there is
-/// no weight.
+/// Terms of the additive estimator. `score_gradients` (K columns ∂ log π_k / ∂ s_k) becomes the coefficients of the
+/// risk's gradient, (y − ȳ) w_k (1 − α w_k) ∂ log π_k / ∂ s_k, and `variance_coefficients` those of the variance's, the
+/// same times (t − mean t), where t = (y − ȳ) Σ_k (w_k − 1), w_k = π_k / (p_k + α π_k). `risk` and `variance` are the
+/// moments of t; there is no weight.
 LearningTerms additive_terms(const Block& block, const std::uint8_t* keep, const double* label_probability,
-                             double alpha, double mean_loss, double* slopes, double* second) noexcept;
+                             double alpha, double mean_loss, double* score_gradients,
+                             double* variance_coefficients) noexcept;
 
 /// out[j columns + c] += Σ_i coefficients[c kBlockRows + i] x_ij over a sparse block: one row for each feature.
 void add_sparse_context_products(const Block& block, const double* coefficients, int columns, double* out) noexcept;
 
-/// first[k][i] = slope[i] slopes[k][i], second[k][i] = spread[i] first[k][i]: coefficients of the gradients of risk and
-/// variance, from the K columns ∂ log π / ∂ score_k. first may be the same array as slopes.
-void gradient_coefficients(const double* slope, const double* spread, const double* slopes, int columns, double* first,
-                           double* second) noexcept;
+/// risk_coefficients[k][i] = term_gradients[i] score_gradients[k][i], variance_coefficients[k][i] = centred_terms[i]
+/// risk_coefficients[k][i]: coefficients of the gradients of risk and variance, from the K columns ∂ log π / ∂ score_k.
+/// risk_coefficients may be the same array as score_gradients.
+void gradient_coefficients(const double* term_gradients, const double* centred_terms, const double* score_gradients,
+                           int columns, double* risk_coefficients, double* variance_coefficients) noexcept;
 
 }  // namespace scrm

@@ -23,8 +23,8 @@ struct TopRows {
   int count = 0;
 };
 
-/// How weights are cut down.
-struct WeightRules {
+/// How weights are clipped and shrunk, and what is summed.
+struct WeightOptions {
   double alpha = 0;    ///< α of ips-ix
   double clip = 0;     ///< M of clipped; 0 for automatic, when no sums of its own are needed
   bool ranges = true;  ///< whether lowest and highest are wanted: they double the cost of the sums
@@ -41,13 +41,13 @@ struct WeightSums {
 };
 
 /// Sums over one block. `weights` has room for kBlockRows numbers and is used up.
-void compute_weight_sums(const Block& block, double* weights, const WeightRules& rules, WeightSums& out) noexcept;
+void compute_weight_sums(const Block& block, double* weights, const WeightOptions& options, WeightSums& out) noexcept;
 
 /// Merges the sums of later rows into those of earlier ones.
-void merge_weight_sums(WeightSums& earlier, const WeightSums& later, const WeightRules& rules) noexcept;
+void merge_weight_sums(WeightSums& earlier, const WeightSums& later, const WeightOptions& options) noexcept;
 
 /// Adds one row to all moments, as the rows of `top` are at the end.
-void add_row(WeightSums& sums, double weight, double loss, const WeightRules& rules) noexcept;
+void add_row(WeightSums& sums, double weight, double loss, const WeightOptions& options) noexcept;
 
 /// Mean, square sum and range of the block's losses.
 Moments loss_moments(const Block& block) noexcept;

@@ -1,0 +1,91 @@
+// labels: fast
+#include "methods/logged_batches.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "support/labelled_problems.hpp"
+
+using namespace scrm;
+using namespace scrm_test;
+
+namespace {
+
+/// Losses of all rows of a source, in order.
+std::vector<double> losses_of(Source& source) {
+  std::vector<double> out;
+  const auto loader = source.make_loader();
+  for (std::int64_t b = 0; b < source.blocks(); ++b) {
+    const auto group = source.fetch(b, 1);
+    Audit audit;
+    const Block block = source.load(*group, b, *loader, audit);
+    out.insert(out.end(), block.loss, block.loss + block.rows);
+  }
+  return out;
+}
+
+double mean(std::vector<double>::const_iterator begin, std::vector<double>::const_iterator end) {
+  long double sum = 0;
+  for (auto it = begin; it != end; ++it) sum += *it;
+  return static_cast<double>(sum / (end - begin));
+}
+
+/// A problem whose policies cost differently, and three logged batches.
+struct Logged {
+  explicit Logged(bool centred) {
+    RunOptions options;
+    options.rollouts = 3;
+    problem = labelled_problem(made_up_data(400, 4, 3), 5, options);
+    log = std::make_unique<LoggedBatches>(*problem, PastRollouts::naive, centred, PassOptions{});
+    for (std::uint64_t batch = 0; batch < 3; ++batch) {
+      log->add({some_policy(*problem, batch, 3.0 * static_cast<double>(batch)), batch > 0});
+      ends.push_back(log->rows_logged());
+    }
+    losses = losses_of(log->rows());
+  }
+
+  std::shared_ptr<const BanditProblem> problem;
+  std::unique_ptr<LoggedBatches> log;
+  std::vector<std::ptrdiff_t> ends;
+  std::vector<double> losses;
+};
+
+}  // namespace
+
+TEST_CASE("levelled batches: every batch has the mean of all rows as they were logged") {
+  const Logged raw(false), centred(true);
+  REQUIRE(raw.losses.size() == centred.losses.size());
+  const double all = mean(raw.losses.begin(), raw.losses.end());
+  std::ptrdiff_t begin = 0;
+  bool differ = false;
+  for (const std::ptrdiff_t end : raw.ends) {
+    CHECK(mean(centred.losses.begin() + begin, centred.losses.begin() + end) == doctest::Approx(all).epsilon(1e-12));
+    differ = differ || std::abs(mean(raw.losses.begin() + begin, raw.losses.begin() + end) - all) > 0.01;
+    begin = end;
+  }
+  CHECK(differ);  // else the case above would hold by itself
+}
+
+TEST_CASE("levelled batches: rows of one batch keep their distances") {
+  const Logged raw(false), centred(true);
+  std::ptrdiff_t begin = 0;
+  for (const std::ptrdiff_t end : raw.ends) {
+    const auto first = static_cast<std::size_t>(begin);
+    for (auto i = first; i < static_cast<std::size_t>(end); ++i) {
+      CHECK(centred.losses[i] - centred.losses[first] ==
+            doctest::Approx(raw.losses[i] - raw.losses[first]).epsilon(1e-12).scale(1));
+    }
+    begin = end;
+  }
+}
+
+TEST_CASE("a log of the last batch holds that batch alone, and counts all that was logged") {
+  RunOptions options;
+  options.rollouts = 3;
+  const auto problem = labelled_problem(made_up_data(100, 2, 2), 5, options);
+  LoggedBatches log(*problem, PastRollouts::last, false, PassOptions{});
+  for (int batch = 0; batch < 2; ++batch) log.add({problem->first_policy(true), false});
+  CHECK(log.rows().rows() == problem->batch_rows(1));
+  CHECK(log.rows_logged() == problem->batch_rows(0) + problem->batch_rows(1));
+}
