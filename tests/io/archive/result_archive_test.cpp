@@ -126,13 +126,13 @@ TEST_CASE("an archive: the same runs give the same bytes") {
 }
 
 TEST_CASE("an archive: text that is not UTF-8 becomes text that is") {
-  CHECK(utf8("größer als λ, 漢字 🙂") == "größer als λ, 漢字 🙂");
-  CHECK(utf8(std::string("a\0b", 3)) ==
+  CHECK(sanitize_utf8("größer als λ, 漢字 🙂") == "größer als λ, 漢字 🙂");
+  CHECK(sanitize_utf8(std::string("a\0b", 3)) ==
         "a\xEF\xBF\xBD"
         "b");
   for (const char* bad :
        {"\xff", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\xf4\x90\x80\x80", "\xe2\x82"})
-    CHECK(utf8(bad).rfind("\xEF\xBF\xBD", 0) == 0);
+    CHECK(sanitize_utf8(bad).rfind("\xEF\xBF\xBD", 0) == 0);
   const Folder folder;
   ResultArchive archive;
   archive.runs.resize(1);
