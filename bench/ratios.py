@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+from python_modules import need_modules
+
 
 def run_benchmark(program, folder):
     environment = dict(os.environ, SCRM_BENCH_DIR=folder)
@@ -85,6 +87,7 @@ def met(target, ratio):
 
 
 def main():
+    need_modules("h5py", "numpy", "scipy")
     folder = sys.argv[1] if len(sys.argv) > 1 else "build/bench/bin"
     here = os.path.dirname(os.path.abspath(__file__))
     with tempfile.TemporaryDirectory(prefix="scrm-ratios-") as data:

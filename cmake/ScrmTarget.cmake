@@ -1,6 +1,7 @@
 # scrm_library(NAME [LINKS...] [PRIVATE_LINKS...] [HEADERS...]): one folder, one target scrm::NAME.
 # Its public headers are NAME/include, its sources every .cpp below NAME/src, room by room: a new file needs no line here.
 # HEADERS are header-only libraries: those who use the installed scrm need not have them.
+include(ScrmArithmetic)
 include(ScrmWarnings)
 include(ScrmSanitizers)
 
@@ -18,6 +19,7 @@ function(scrm_library name)
   foreach(header_library IN LISTS ARG_HEADERS)
     target_link_libraries(scrm_${name} PRIVATE $<BUILD_INTERFACE:${header_library}>)
   endforeach()
+  scrm_set_arithmetic(scrm_${name})
   scrm_set_warnings(scrm_${name})
   scrm_set_sanitizers(scrm_${name})
 endfunction()

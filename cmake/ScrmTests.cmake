@@ -1,19 +1,9 @@
 # Tests by file name; see tests/CMakeLists.txt.
 find_package(doctest REQUIRED)
 
-# A Python that has what the tests import. Debian's own comes first: a version manager's shim in PATH has no packages.
+include(ScrmPython)
 if(NOT SCRM_PYTHON)
-  find_program(scrm_python_in_path python3)
-  foreach(candidate IN ITEMS /usr/bin/python3 ${scrm_python_in_path})
-    execute_process(COMMAND ${candidate} -c "import h5py, numpy" RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
-    if(failed EQUAL 0)
-      set(SCRM_PYTHON ${candidate} CACHE FILEPATH "Python with h5py and numpy, for the tests of the program")
-      break()
-    endif()
-  endforeach()
-  if(NOT SCRM_PYTHON)
-    message(STATUS "No python3 with h5py and numpy: the tests of the program are left out")
-  endif()
+  message(STATUS "No python3 with h5py and numpy: the tests of the program are left out")
 endif()
 
 set(SCRM_DATA_DIR ${PROJECT_SOURCE_DIR}/../shared/data CACHE PATH "Where scene, yeast and tmc2007 are; tests skip without")
@@ -61,6 +51,7 @@ function(scrm_unit_test folder file)
                              ${PROJECT_SOURCE_DIR}/engine/src ${PROJECT_SOURCE_DIR}/experiments/src
                              ${PROJECT_SOURCE_DIR}/tests)
   target_include_directories(${target} SYSTEM PRIVATE ${SCRM_RANDOM123_INCLUDE})
+  scrm_set_arithmetic(${target})
   scrm_set_warnings(${target})
   scrm_set_sanitizers(${target})
   scrm_read_labels(${file} labels)

@@ -154,18 +154,25 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "dispatch.hpp"
+#include "preconditions.hpp"
 
 namespace scrm {
 HWY_EXPORT(context_scores_impl);
 HWY_EXPORT(context_products_impl);
 
 void context_scores(const ContextMatrix& x, const double* theta, int outputs, double* out) noexcept {
+  assert(x.rows % 16 == 0 && x.rows <= kBlockRows && outputs >= 1);
+  assert(theta != nullptr && is_column(out));
+  assert(x.features == 0 || is_column(x.data));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(context_scores_impl)(x, theta, outputs, out);
 }
 
 void context_products(const ContextMatrix& x, const double* coefficients, int columns, double* out,
                       std::int64_t length) noexcept {
+  assert(x.rows % 16 == 0 && x.rows <= kBlockRows && length >= x.features);
+  assert(is_column(coefficients) && out != nullptr);
+  assert(x.features == 0 || is_column(x.data));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(context_products_impl)(x, coefficients, columns, out, length);
 }

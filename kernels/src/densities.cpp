@@ -120,6 +120,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "dispatch.hpp"
+#include "preconditions.hpp"
 
 namespace scrm {
 HWY_EXPORT(gaussian_impl);
@@ -131,17 +132,21 @@ HWY_EXPORT(multilabel_per_label_impl);
 HWY_EXPORT(label_probability_impl);
 
 void gaussian_log_density(const double* action, const double* mean, double scale, double* out) noexcept {
+  assert(scale > 0 && is_column(action) && is_column(mean) && is_column(out));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(gaussian_impl)(action, mean, scale, out);
 }
 
 void lognormal_log_density(const double* action, const double* mean, double scale, double* out) noexcept {
+  assert(scale > 0 && is_column(action) && is_column(mean) && is_column(out));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(lognormal_impl)(action, mean, scale, out);
 }
 
 void softmax_log_probability(const std::int32_t* action, const double* scores, int num_actions, double epsilon,
                              double* out) noexcept {
+  assert(num_actions >= 1 && is_share(epsilon));
+  assert(is_column(action) && is_column(scores) && is_column(out));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(log_sum_exp_impl)(scores, num_actions, out);
   for (int i = 0; i < kBlockRows; ++i) out[i] = scores[static_cast<std::int64_t>(action[i]) * kBlockRows + i] - out[i];
@@ -150,6 +155,8 @@ void softmax_log_probability(const std::int32_t* action, const double* scores, i
 
 void multilabel_log_probability(const std::uint8_t* bits, const double* scores, int labels, double epsilon,
                                 Mixing mixing, double* out) noexcept {
+  assert(labels >= 0 && is_share(epsilon));
+  assert(is_column(bits) && is_column(scores) && is_column(out));
   ensure_isa();
   if (epsilon > 0 && mixing == Mixing::label) {
     HWY_DYNAMIC_DISPATCH(multilabel_per_label_impl)(bits, scores, labels, epsilon, out);
@@ -161,6 +168,8 @@ void multilabel_log_probability(const std::uint8_t* bits, const double* scores, 
 
 void multilabel_label_probability(const std::uint8_t* bits, const double* scores, int labels, double epsilon,
                                   double* out) noexcept {
+  assert(labels >= 0 && is_share(epsilon));
+  assert(is_column(bits) && is_column(scores) && is_column(out));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(label_probability_impl)(bits, scores, labels, epsilon, out);
 }

@@ -37,17 +37,20 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "dispatch.hpp"
+#include "preconditions.hpp"
 
 namespace scrm {
 HWY_EXPORT(exp_array_impl);
 HWY_EXPORT(log_array_impl);
 
 void exp_array(const double* in, double* out, int n) noexcept {
+  assert(n >= 0 && (n == 0 || (in != nullptr && out != nullptr)));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(exp_array_impl)(in, out, n);
 }
 
 void log_array(const double* in, double* out, int n) noexcept {
+  assert(n >= 0 && (n == 0 || (in != nullptr && out != nullptr)));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(log_array_impl)(in, out, n);
 }

@@ -225,12 +225,16 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "dispatch.hpp"
+#include "preconditions.hpp"
 
 namespace scrm {
 HWY_EXPORT(gaussian_terms_impl);
 
 LearningTerms gaussian_terms(const Block& block, const std::uint8_t* keep, const LinearGaussian& policy,
                              const TermOptions& options, double* risk_gradient, double* variance_gradient) noexcept {
+  assert(is_logged_block(block) && has_valid_context(block) && has_propensity(block));
+  assert(block.features >= 1 && block.features <= kMaxGaussianTermsFeatures && block.sparse.indptr == nullptr);
+  assert(policy.theta != nullptr && policy.scale > 0);
   ensure_isa();
   return HWY_DYNAMIC_DISPATCH(gaussian_terms_impl)(block, keep, policy, options, risk_gradient, variance_gradient);
 }

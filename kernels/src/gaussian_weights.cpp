@@ -65,11 +65,14 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "dispatch.hpp"
+#include "preconditions.hpp"
 
 namespace scrm {
 HWY_EXPORT(gaussian_weights_impl);
 
 void gaussian_weights(const Block& block, const LinearGaussian* policies, int count, double* out) noexcept {
+  assert(has_valid_context(block) && has_propensity(block) && block.sparse.indptr == nullptr);
+  assert(policies != nullptr && count >= 1 && is_column(out));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(gaussian_weights_impl)(block, policies, count, out);
 }

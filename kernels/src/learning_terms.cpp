@@ -121,6 +121,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "dispatch.hpp"
+#include "preconditions.hpp"
 
 namespace scrm {
 HWY_EXPORT(learning_terms_impl);
@@ -129,6 +130,8 @@ HWY_EXPORT(gradient_coefficients_impl);
 
 LearningTerms learning_terms(const Block& block, const std::uint8_t* keep, const TermOptions& options, double* weights,
                              double* term_gradients, double* centred_terms) noexcept {
+  assert(is_logged_block(block));
+  assert(is_column(weights) && is_column(term_gradients) && is_column(centred_terms));
   ensure_isa();
   return HWY_DYNAMIC_DISPATCH(learning_terms_impl)(block, keep, options, weights, term_gradients, centred_terms);
 }
@@ -136,12 +139,16 @@ LearningTerms learning_terms(const Block& block, const std::uint8_t* keep, const
 LearningTerms additive_terms(const Block& block, const std::uint8_t* keep, const double* label_probability,
                              double alpha, double mean_loss, double* score_gradients,
                              double* variance_coefficients) noexcept {
+  assert(is_logged_block(block) && is_column(block.label_propensity));
+  assert(is_column(label_probability) && alpha >= 0);
   ensure_isa();
   return HWY_DYNAMIC_DISPATCH(additive_terms_impl)(block, keep, label_probability, alpha, mean_loss, score_gradients,
                                                    variance_coefficients);
 }
 
 void add_sparse_context_products(const Block& block, const double* coefficients, int columns, double* out) noexcept {
+  assert(has_valid_context(block) && block.sparse.indptr != nullptr);
+  assert(coefficients != nullptr && columns >= 1 && out != nullptr);
   const SparseContext& x = block.sparse;
   for (int i = 0; i < block.rows; ++i) {
     for (std::int64_t e = x.indptr[i]; e < x.indptr[i + 1]; ++e) {

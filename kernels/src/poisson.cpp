@@ -115,11 +115,13 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "dispatch.hpp"
+#include "preconditions.hpp"
 
 namespace scrm {
 HWY_EXPORT(poisson_counts_impl);
 
 void poisson_counts(std::uint64_t seed, std::uint32_t replicate, std::uint64_t first, int n, double* out) noexcept {
+  assert(first % 4 == 0 && n >= 0 && out != nullptr);
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(poisson_counts_impl)(seed, replicate, first, n, out);
 }

@@ -84,6 +84,7 @@ HWY_AFTER_NAMESPACE();
 #include <algorithm>
 
 #include "dispatch.hpp"
+#include "preconditions.hpp"
 
 namespace scrm {
 HWY_EXPORT(add_label_impl);
@@ -135,6 +136,8 @@ void add_replays(const double* rows, int contexts, int replays, double* context)
 }  // namespace
 
 void label_log_odds(int contexts, int labels, double epsilon, const LabelLogOdds& odds) noexcept {
+  assert(contexts >= 0 && contexts <= kBlockRows && labels >= 1 && is_share(epsilon));
+  assert(is_column(odds.log_odds) && is_column(odds.log_none) && is_column(odds.unset_gradient));
   ensure_isa();
   const int padded = round_up_to_vectors(contexts);
   alignas(kColumnAlignment) double product[kBlockRows];
@@ -157,6 +160,7 @@ void label_log_odds(int contexts, int labels, double epsilon, const LabelLogOdds
 }
 
 void replayed_log_probability(const Block& block, const LabelLogOdds& odds, double* out) noexcept {
+  assert(block.rows <= kBlockRows && block.replays >= 1 && is_column(block.bits) && out != nullptr);
   ensure_isa();
   alignas(kColumnAlignment) double each[kBlockRows];
   const int contexts = context_rows(block), rows = round_up_to_vectors(block.rows);
@@ -171,6 +175,7 @@ void replayed_log_probability(const Block& block, const LabelLogOdds& odds, doub
 }
 
 void replayed_coefficients(const Block& block, const LabelLogOdds& odds, const double* row, double* out) noexcept {
+  assert(block.rows <= kBlockRows && block.replays >= 1 && is_column(block.bits) && row != nullptr && out != nullptr);
   ensure_isa();
   alignas(kColumnAlignment) double all[kBlockRows], masked[kBlockRows];
   const int contexts = context_rows(block), padded = round_up_to_vectors(contexts);

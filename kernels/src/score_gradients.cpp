@@ -141,6 +141,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "dispatch.hpp"
+#include "preconditions.hpp"
 
 namespace scrm {
 HWY_EXPORT(normal_gradient_impl);
@@ -152,12 +153,15 @@ HWY_EXPORT(mix_impl);
 
 void normal_gradient(PolicyKind kind, const double* action, double scale, double* scores,
                      double* log_density) noexcept {
+  assert(scale > 0 && is_column(action) && is_column(scores) && is_column(log_density));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(normal_gradient_impl)(kind == PolicyKind::lognormal, action, scale, scores, log_density);
 }
 
 void softmax_gradient(const std::int32_t* action, int num_actions, double epsilon, double* scores,
                       double* log_probability) noexcept {
+  assert(num_actions >= 1 && is_share(epsilon));
+  assert(is_column(action) && is_column(scores) && is_column(log_probability));
   ensure_isa();
   double chosen[kBlockRows];
   for (int i = 0; i < kBlockRows; ++i) chosen[i] = scores[static_cast<std::int64_t>(action[i]) * kBlockRows + i];
@@ -173,6 +177,8 @@ void softmax_gradient(const std::int32_t* action, int num_actions, double epsilo
 
 void multilabel_gradient(const std::uint8_t* bits, int labels, double epsilon, Mixing mixing, double* scores,
                          double* log_probability) noexcept {
+  assert(labels >= 0 && is_share(epsilon));
+  assert(is_column(bits) && is_column(scores) && is_column(log_probability));
   ensure_isa();
   if (epsilon > 0 && mixing == Mixing::label) {
     HWY_DYNAMIC_DISPATCH(multilabel_mixed_impl)(bits, labels, epsilon, scores, log_probability);
@@ -184,6 +190,8 @@ void multilabel_gradient(const std::uint8_t* bits, int labels, double epsilon, M
 
 void label_gradient(const std::uint8_t* bits, int labels, double epsilon, double* scores,
                     double* probability) noexcept {
+  assert(labels >= 0 && is_share(epsilon));
+  assert(is_column(bits) && is_column(scores) && is_column(probability));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(label_gradient_impl)(bits, labels, epsilon, scores, probability);
 }

@@ -75,6 +75,7 @@ HWY_AFTER_NAMESPACE();
 #include <cstdint>
 
 #include "dispatch.hpp"
+#include "preconditions.hpp"
 
 namespace scrm {
 HWY_EXPORT(dense_scores_impl);
@@ -130,12 +131,15 @@ void dense_mapped_context(const T* x, std::int64_t features, std::int64_t first,
 }  // namespace
 
 void block_scores(const Block& block, FeatureMap map, const double* theta, double* out) noexcept {
+  assert(has_valid_context(block) && theta != nullptr && is_column(out));
   if (block.sparse.indptr != nullptr) return sparse_row_scores(block, map, theta, out);
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(dense_scores_impl)(block, map, theta, out);
 }
 
 void sparse_scores(const Block& block, const double* weights, int outputs, double* out) noexcept {
+  assert(has_valid_context(block) && block.sparse.indptr != nullptr);
+  assert(weights != nullptr && outputs >= 1 && out != nullptr);
   // Sums of one row over a few outputs stay in registers; the strided store to the columns happens once for each row.
   constexpr int kTile = 16;
   const SparseContext& x = block.sparse;
@@ -154,6 +158,8 @@ void sparse_scores(const Block& block, const double* weights, int outputs, doubl
 }
 
 void mapped_context(const Block& block, std::int64_t first, std::int64_t count, double* out) noexcept {
+  assert(has_valid_context(block) && block.sparse.indptr == nullptr && first >= 0 && count >= 0);
+  assert(first + count <= mapped_features(FeatureMap::quadratic, block.features));
   if (block.context_type == FloatType::f32) {
     dense_mapped_context(static_cast<const float*>(block.context), block.features, first, count, out);
   } else {

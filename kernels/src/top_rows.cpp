@@ -60,11 +60,13 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "dispatch.hpp"
+#include "preconditions.hpp"
 
 namespace scrm {
 HWY_EXPORT(find_top_rows_impl);
 
 TopRows find_top_rows(const Block& block, const double* weights) noexcept {
+  assert(is_logged_block(block) && is_column(weights));
   ensure_isa();
   TopRows top;
   HWY_DYNAMIC_DISPATCH(find_top_rows_impl)(block, weights, top);

@@ -208,6 +208,7 @@ HWY_AFTER_NAMESPACE();
 #include <cmath>
 
 #include "dispatch.hpp"
+#include "preconditions.hpp"
 #include "top_rows.hpp"
 
 namespace scrm {
@@ -276,6 +277,7 @@ Moments product(double weight, double loss) noexcept {
 }  // namespace
 
 void compute_weight_sums(const Block& block, double* weights, const WeightOptions& options, WeightSums& out) noexcept {
+  assert(is_logged_block(block) && is_column(weights) && options.alpha >= 0 && options.clip >= 0);
   ensure_isa();
   out = WeightSums{};
   out.top = find_top_rows(block, weights);
@@ -326,6 +328,7 @@ void merge_weight_sums(WeightSums& earlier, const WeightSums& later, const Weigh
 }
 
 Moments loss_moments(const Block& block) noexcept {
+  assert(is_logged_block(block));
   if (block.rows == 0) return {};
   ensure_isa();
   const double shift = approximate_mean(block.rows, [&block](int i) { return block.loss[i]; });
@@ -333,6 +336,7 @@ Moments loss_moments(const Block& block) noexcept {
 }
 
 AdditiveSums additive_sums(const Block& block, const double* excess, double centre) noexcept {
+  assert(is_logged_block(block) && is_column(excess));
   if (block.rows == 0) return {{}, centre};
   ensure_isa();
   const double* y = block.loss;

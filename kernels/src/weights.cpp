@@ -53,6 +53,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "dispatch.hpp"
+#include "preconditions.hpp"
 
 namespace scrm {
 HWY_EXPORT(from_logs_impl);
@@ -61,6 +62,7 @@ HWY_EXPORT(ratio_impl);
 HWY_EXPORT(label_excess_impl);
 
 void weights_from_log_density(const Block& block, const double* log_density, double* out) noexcept {
+  assert(has_propensity(block) && is_column(log_density) && is_column(out));
   ensure_isa();
   if (block.log_propensity != nullptr) {
     HWY_DYNAMIC_DISPATCH(from_logs_impl)(log_density, block.log_propensity, out);
@@ -70,6 +72,7 @@ void weights_from_log_density(const Block& block, const double* log_density, dou
 }
 
 void weights_from_density(const Block& block, const double* density, double* out) noexcept {
+  assert(has_propensity(block) && is_column(density) && is_column(out));
   ensure_isa();
   if (block.log_propensity == nullptr) {
     HWY_DYNAMIC_DISPATCH(ratio_impl)(density, block.propensity, out);
@@ -79,6 +82,7 @@ void weights_from_density(const Block& block, const double* density, double* out
 }
 
 void label_weight_excess(const Block& block, const double* label_probability, double alpha, double* out) noexcept {
+  assert(is_column(block.label_propensity) && is_column(label_probability) && alpha >= 0 && is_column(out));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(label_excess_impl)(label_probability, block.label_propensity, block.num_actions, alpha, out);
 }

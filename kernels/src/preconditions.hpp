@@ -1,0 +1,40 @@
+/// What kernels take for granted of their arguments, for assertions at their entrances (on in dev, asan and tsan
+/// builds).
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+
+#include "scrm/kernels/block.hpp"
+
+namespace scrm {
+
+/// Whole vectors can be read from it and written to it: it is there, and aligned.
+inline bool is_column(const void* values) noexcept {
+  return values != nullptr && reinterpret_cast<std::uintptr_t>(values) % kColumnAlignment == 0;
+}
+
+/// A block with losses, whose rows are counted right.
+inline bool is_logged_block(const Block& block) noexcept {
+  return block.rows >= 0 && block.rows <= kBlockRows && block.replays >= 1 && is_column(block.loss);
+}
+
+/// A block with a context, or with none.
+inline bool has_valid_context(const Block& block) noexcept {
+  if (block.rows < 0 || block.rows > kBlockRows || block.features < 0) return false;
+  if (block.sparse.indptr != nullptr) return block.sparse.indptr[0] == 0;
+  return block.features == 0 || is_column(block.context);
+}
+
+/// One of the two ways to state propensities, not both.
+inline bool has_propensity(const Block& block) noexcept {
+  return (block.propensity != nullptr) != (block.log_propensity != nullptr) &&
+         is_column(block.propensity != nullptr ? block.propensity : block.log_propensity);
+}
+
+/// ε of a mixture.
+inline bool is_share(double epsilon) noexcept {
+  return epsilon >= 0 && epsilon <= 1;
+}
+
+}  // namespace scrm
