@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "array/stored_array.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/hdf5_file.hpp"
-#include "hdf5/stored_array.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/labelled_file.hpp"
 #include "shard/shard_header.hpp"

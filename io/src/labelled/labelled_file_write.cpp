@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "array/chunked_dataset.hpp"
 #include "hdf5/attributes.hpp"
-#include "hdf5/chunked_dataset.hpp"
 #include "hdf5/hdf5_handle.hpp"
 #include "hdf5/hdf5_sink.hpp"
 #include "scrm/io/atomic_file.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hdf5/element.hpp"
+#include "array/element.hpp"
 #include "scrm/io/schema.hpp"
 #include "scrm/io/shard_writer.hpp"
 #include "scrm/kernels/block.hpp"

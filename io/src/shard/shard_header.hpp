@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "array/stored_array.hpp"
 #include "hdf5/hdf5_file.hpp"
-#include "hdf5/stored_array.hpp"
 #include "scrm/io/dataset.hpp"
 
 namespace scrm {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "shard/bad_rows.hpp"
+#include "audit/bad_rows.hpp"
 
 namespace scrm {
 namespace {

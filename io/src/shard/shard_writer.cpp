@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "array/chunked_dataset.hpp"
 #include "hdf5/attributes.hpp"
-#include "hdf5/chunked_dataset.hpp"
 #include "hdf5/hdf5_handle.hpp"
 #include "hdf5/hdf5_sink.hpp"
 #include "scrm/io/atomic_file.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "hdf5/element.hpp"
+#include "array/element.hpp"
 
 namespace scrm {
 

@@ -9,9 +9,9 @@
 #include <limits>
 
 #include "file/suggestion.hpp"
-#include "scrm/io/csv_reader.hpp"
 #include "scrm/io/error.hpp"
 #include "text/arff_header.hpp"
+#include "text/csv_reader.hpp"
 #include "text/sparse_row.hpp"
 #include "text/text_file.hpp"
 

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <cmath>
 
-#include "scrm/io/csv_reader.hpp"
+#include "text/csv_reader.hpp"
 
 namespace scrm {
 namespace {

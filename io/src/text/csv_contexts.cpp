@@ -7,10 +7,10 @@
 #include <string_view>
 
 #include "scrm/io/block_buffer.hpp"
-#include "scrm/io/csv_reader.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/shard_writer.hpp"
 #include "text/csv_columns.hpp"
+#include "text/csv_reader.hpp"
 
 namespace scrm {
 namespace {

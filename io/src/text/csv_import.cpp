@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "scrm/io/atomic_folder.hpp"
-#include "scrm/io/csv_reader.hpp"
 #include "scrm/io/error.hpp"
 #include "text/csv_columns.hpp"
+#include "text/csv_reader.hpp"
 #include "text/csv_rows.hpp"
 
 namespace scrm {

@@ -1,4 +1,4 @@
-#include "scrm/io/csv_reader.hpp"
+#include "text/csv_reader.hpp"
 
 #include <fast_float/fast_float.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "scrm/io/csv_reader.hpp"
+#include "text/csv_reader.hpp"
 
 namespace scrm {
 namespace {

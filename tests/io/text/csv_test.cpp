@@ -10,9 +10,9 @@
 
 #include "scrm/io/block_buffer.hpp"
 #include "scrm/io/csv_import.hpp"
-#include "scrm/io/csv_reader.hpp"
 #include "scrm/io/dataset.hpp"
 #include "scrm/io/error.hpp"
+#include "text/csv_reader.hpp"
 
 namespace {
 

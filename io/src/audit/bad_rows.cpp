@@ -1,4 +1,4 @@
-#include "shard/bad_rows.hpp"
+#include "audit/bad_rows.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "hdf5/stored_array.hpp"
+#include "array/stored_array.hpp"
 
 namespace scrm {
 namespace {

@@ -1,4 +1,4 @@
-#include "hdf5/raw_bytes.hpp"
+#include "array/raw_bytes.hpp"
 
 #include <fmt/format.h>
 #include <libdeflate.h>

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "hdf5/element.hpp"
+#include "array/element.hpp"
+#include "array/raw_bytes.hpp"
 #include "hdf5/hdf5_file.hpp"
-#include "hdf5/raw_bytes.hpp"
 
 namespace scrm {
 

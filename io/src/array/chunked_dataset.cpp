@@ -1,4 +1,4 @@
-#include "hdf5/chunked_dataset.hpp"
+#include "array/chunked_dataset.hpp"
 
 #include <algorithm>
 #include <utility>
