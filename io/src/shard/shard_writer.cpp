@@ -18,8 +18,6 @@ namespace {
 
 constexpr const char* kFormat = "scrm-log";
 constexpr std::int64_t kFormatVersion = 1;
-// Sparse entries in a chunk: 2 MiB of values, enough to compress well, little to inflate for a few rows.
-constexpr std::int64_t kEntriesPerChunk = std::int64_t{1} << 18;
 
 void check_options(const std::string& path, const Schema& schema, const WriteOptions& options) {
   const auto fail_usage = [&](const std::string& what) { throw Error(ErrorKind::usage, what, {.file = path}); };

@@ -1,4 +1,4 @@
-/// Tiles: row-major numbers as files hold them, transposed into the columns of a block.
+/// Tile: row-major numbers as files hold them.
 #pragma once
 
 #include <cstddef>
@@ -18,19 +18,6 @@ struct Tile {
   std::int64_t columns = 0;
 };
 
-/// The values that are accepted, both ends included; NaN never is.
-struct Range {
-  double low;
-  double high;
-};
-
-/// Converts column j of the tile to out + j * kBlockRows. Returns whether every value lies in the range, without
-/// looking for the one that does not. Whole numbers go to integer columns only from integer tiles.
-bool to_columns(const Tile& tile, Range range, double* out) noexcept;
-bool to_columns(const Tile& tile, Range range, float* out) noexcept;
-bool to_columns(const Tile& tile, Range range, std::int32_t* out) noexcept;
-bool to_columns(const Tile& tile, Range range, std::uint8_t* out) noexcept;
-
 /// Calls visitor(row, column, value) for every value in row order: the slow look for what is wrong.
 template <class Visitor>
 void for_each_value(const Tile& tile, Visitor&& visitor) {
@@ -45,9 +32,5 @@ void for_each_value(const Tile& tile, Visitor&& visitor) {
     }
   });
 }
-
-/// Puts the byte planes of HDF5's shuffle filter together again: `count` numbers of `size` bytes and what is left over
-/// at the end of `bytes`.
-void unshuffle(const std::byte* from, std::byte* to, std::size_t bytes, std::size_t size) noexcept;
 
 }  // namespace scrm
