@@ -2,77 +2,43 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <numeric>
+#include <string_view>
+#include <utility>
 
 #include "scrm/io/error.hpp"
 
 namespace scrm {
 namespace {
 
-/// Said of the value itself: "<value> is not above zero".
-const char* value_problem(BadRowReason reason) noexcept {
-  switch (reason) {
-    case BadRowReason::propensity_not_positive:
-      return "is not above zero";
-    case BadRowReason::propensity_not_finite:
-    case BadRowReason::action_not_finite:
-    case BadRowReason::loss_not_finite:
-    case BadRowReason::context_not_finite:
-      return "is not finite";
-    case BadRowReason::probability_above_one:
-      return "is a probability above one";
-    case BadRowReason::action_out_of_range:
-      return "is out of range";
-    case BadRowReason::target_not_valid:
-      return "is not a valid probability or density";
-  }
-  return "is bad";
+/// In the order of BadRowReason: the key, and a sentence whose first word is the column and whose rest is said of the
+/// value.
+constexpr std::array<std::pair<const char*, const char*>, kBadRowReasons> kReasons = {{
+    {"propensity_not_positive", "propensity is not above zero"},
+    {"propensity_not_finite", "propensity is not finite"},
+    {"probability_above_one", "propensity is a probability above one"},
+    {"action_out_of_range", "action is out of range"},
+    {"action_not_finite", "action is not finite"},
+    {"loss_not_finite", "loss is not finite"},
+    {"context_not_finite", "context is not finite"},
+    {"target_not_valid", "target is not a valid probability or density"},
+}};
+
+/// "is not above zero" of "propensity is not above zero".
+std::string_view value_problem(BadRowReason reason) noexcept {
+  const std::string_view sentence = to_string(reason);
+  return sentence.substr(sentence.find(' ') + 1);
 }
 
 }  // namespace
 
 const char* to_string(BadRowReason reason) noexcept {
-  switch (reason) {
-    case BadRowReason::propensity_not_positive:
-      return "propensity is not above zero";
-    case BadRowReason::propensity_not_finite:
-      return "propensity is not finite";
-    case BadRowReason::probability_above_one:
-      return "propensity is a probability above one";
-    case BadRowReason::action_out_of_range:
-      return "action is out of range";
-    case BadRowReason::action_not_finite:
-      return "action is not finite";
-    case BadRowReason::loss_not_finite:
-      return "loss is not finite";
-    case BadRowReason::context_not_finite:
-      return "context is not finite";
-    case BadRowReason::target_not_valid:
-      return "target is not a valid probability or density";
-  }
-  return "unknown";
+  return kReasons[static_cast<std::size_t>(reason)].second;
 }
 
 const char* key(BadRowReason reason) noexcept {
-  switch (reason) {
-    case BadRowReason::propensity_not_positive:
-      return "propensity_not_positive";
-    case BadRowReason::propensity_not_finite:
-      return "propensity_not_finite";
-    case BadRowReason::probability_above_one:
-      return "probability_above_one";
-    case BadRowReason::action_out_of_range:
-      return "action_out_of_range";
-    case BadRowReason::action_not_finite:
-      return "action_not_finite";
-    case BadRowReason::loss_not_finite:
-      return "loss_not_finite";
-    case BadRowReason::context_not_finite:
-      return "context_not_finite";
-    case BadRowReason::target_not_valid:
-      return "target_not_valid";
-  }
-  return "unknown";
+  return kReasons[static_cast<std::size_t>(reason)].first;
 }
 
 std::int64_t Audit::bad_rows() const noexcept {
@@ -84,17 +50,19 @@ void Audit::merge(const Audit& later) {
   if (!first) first = later.first;
 }
 
+std::string bad_rows_in_all(std::int64_t total, bool can_skip) {
+  const bool one = total == 1;
+  const std::string remedy = can_skip ? fmt::format("; --skip-bad-rows goes on without {}", one ? "it" : "them") : "";
+  return fmt::format("({} bad row{} in all{})", total, one ? "" : "s", remedy);
+}
+
 void require_no_bad_rows(const Audit& audit, bool can_skip) {
   if (!audit.first) return;
   const BadValue& bad = *audit.first;
-  const std::int64_t total = audit.bad_rows();
   const bool of_logarithm = bad.dataset == "log_propensity" && bad.reason != BadRowReason::propensity_not_finite;
-  const std::string remedy =
-      can_skip ? fmt::format("; --skip-bad-rows goes on without {}", total == 1 ? "it" : "them") : "";
   throw Error(ErrorKind::data,
-              fmt::format("{} {}{} ({} bad row{} in all{})", bad.value,
-                          of_logarithm ? "is the logarithm of a propensity that " : "", value_problem(bad.reason),
-                          total, total == 1 ? "" : "s", remedy),
+              fmt::format("{} {}{} {}", bad.value, of_logarithm ? "is the logarithm of a propensity that " : "",
+                          value_problem(bad.reason), bad_rows_in_all(audit.bad_rows(), can_skip)),
               {bad.file, bad.dataset, bad.row});
 }
 
