@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "cli/command.hpp"
-#include "cli/spelling.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/spelling.hpp"
 
 using namespace scrm;
 
