@@ -1,6 +1,5 @@
 // labels: fast io
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -12,22 +11,20 @@
 #include "scrm/io/csv_import.hpp"
 #include "scrm/io/dataset.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/numbers.hpp"
+#include "support/files.hpp"
 #include "text/csv_reader.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
+using scrm::testing::complaint;
+using scrm::testing::holds;
 using Record = std::vector<std::string>;
 
 /// A folder of its own for each test, with one text file in it.
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("scrm_csv_" + std::to_string(::getpid()));
-  explicit Folder(const std::string& text) {
-    fs::create_directories(path);
-    std::ofstream(path / "in.csv", std::ios::binary) << text;
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
+struct Folder : scrm::testing::Folder {
+  explicit Folder(const std::string& text) { scrm::testing::write_bytes(*this / "in.csv", text); }
 };
 
 std::vector<Record> records(const std::string& text, char delimiter = ',') {
@@ -39,22 +36,8 @@ std::vector<Record> records(const std::string& text, char delimiter = ',') {
   return all;
 }
 
-template <class Action>
-std::string complaint(const Action& action) {
-  try {
-    action();
-  } catch (const scrm::Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 std::string reading_complaint(const std::string& text) {
   return complaint([&] { records(text); });
-}
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 scrm::CsvImport plain_import(const Folder& folder) {
@@ -137,10 +120,7 @@ TEST_CASE("csv: what cannot be read is named") {
 }
 
 TEST_CASE("csv: numbers are read to the last bit, and nothing else is taken for one") {
-  const auto read = [](const char* text) {
-    double value = -1;
-    return scrm::parse_number(text, value) ? value : -999;
-  };
+  const auto read = [](const char* text) { return scrm::parse_double(text).value_or(-999); };
   CHECK(read("0.1") == 0.1);
   CHECK(read(" +1e3\t") == 1000);
   CHECK(read("-2.2250738585072011e-308") == -2.2250738585072011e-308);
