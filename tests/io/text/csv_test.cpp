@@ -11,7 +11,6 @@
 #include "scrm/io/csv_import.hpp"
 #include "scrm/io/dataset.hpp"
 #include "scrm/io/error.hpp"
-#include "scrm/io/numbers.hpp"
 #include "support/files.hpp"
 #include "text/csv_reader.hpp"
 
@@ -117,21 +116,6 @@ TEST_CASE("csv: what cannot be read is named") {
   CHECK(holds(complaint([] { scrm::CsvReader("/nonexistent/x.csv", ','); }), "/nonexistent/x.csv: cannot read"));
   CHECK(holds(complaint([] { scrm::CsvReader("/", ','); }), "is a folder"));
   CHECK(holds(complaint([] { scrm::CsvReader("/dev/null", '"'); }), "cannot delimit"));
-}
-
-TEST_CASE("csv: numbers are read to the last bit, and nothing else is taken for one") {
-  const auto read = [](const char* text) { return scrm::parse_double(text).value_or(-999); };
-  CHECK(read("0.1") == 0.1);
-  CHECK(read(" +1e3\t") == 1000);
-  CHECK(read("-2.2250738585072011e-308") == -2.2250738585072011e-308);
-  CHECK(read("123456789012345678901234567890") == 123456789012345678901234567890.0);
-  CHECK(read(".5") == 0.5);
-  CHECK(std::isnan(read("nan")));
-  CHECK(read("-inf") == -INFINITY);
-  for (const char* text : {"", " ", "x", "1x", "1 2", "+-1", "--1", "0x10", "1,5", "NA", "1e", "+"}) {
-    CAPTURE(text);
-    CHECK(read(text) == -999);
-  }
 }
 
 TEST_CASE("csv import: every kind of column arrives where it belongs") {
