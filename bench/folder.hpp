@@ -3,8 +3,9 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <stdexcept>
-#include <string>
+#include <optional>
+
+#include "support/files.hpp"
 
 namespace scrm::bench {
 
@@ -12,22 +13,17 @@ namespace scrm::bench {
 class Folder {
  public:
   Folder() {
-    const char* given = std::getenv("SCRM_BENCH_DIR");
-    std::string name = (std::filesystem::temp_directory_path() / "scrm-bench-XXXXXX").string();
-    if (given == nullptr && mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    keep_ = given != nullptr;
-    path_ = keep_ ? given : name;
+    if (const char* given = std::getenv("SCRM_BENCH_DIR")) {
+      path_ = given;
+    } else {
+      path_ = own_.emplace().path;
+    }
   }
-  ~Folder() {
-    if (!keep_) std::filesystem::remove_all(path_);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  bool keep_ = false;
+  std::optional<testing::Folder> own_;
   std::filesystem::path path_;
 };
 

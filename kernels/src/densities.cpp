@@ -59,22 +59,9 @@ void mix_impl(double* log_probability, double epsilon, double uniform) {
   }
 }
 
-// The score with its sign turned where the bit is not set: σ of it is the probability of what was logged.
-HWY_INLINE V64 logged_score(F64 d, const std::uint8_t* bits, const double* scores) {
-  return apply_bit_sign(d, bits, hn::Load(d, scores));
-}
-
-// log σ(t) = min(t, 0) − log(1 + e^{−|t|}): no overflow on either side.
-HWY_INLINE V64 log_sigmoid(F64 d, V64 t) {
-  const V64 e = hn::Exp(d, hn::Neg(hn::Abs(t)));
-  return hn::Sub(hn::Min(t, hn::Zero(d)), hn::Log1p(d, e));
-}
-
-// σ(t) from e^{−|t|}, accurate for both signs.
-HWY_INLINE V64 sigmoid(F64 d, V64 t) {
-  const V64 e = hn::Exp(d, hn::Neg(hn::Abs(t)));
-  const V64 one = hn::Set(d, 1.0);
-  return hn::Div(hn::IfThenElse(hn::Lt(t, hn::Zero(d)), e, one), hn::Add(one, e));
+// Of the score with its sign turned where the bit is not set: σ of it is the probability of what was logged.
+HWY_INLINE Logistic logged_bit(F64 d, const std::uint8_t* bits, const double* scores) {
+  return {d, apply_bit_sign(d, bits, hn::Load(d, scores))};
 }
 
 void multilabel_joint_impl(const std::uint8_t* bits, const double* scores, int labels, double* out) {
@@ -83,7 +70,7 @@ void multilabel_joint_impl(const std::uint8_t* bits, const double* scores, int l
     V64 sum = hn::Zero(d);
     for (int k = 0; k < labels; ++k) {
       const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
-      sum = hn::Add(sum, log_sigmoid(d, logged_score(d, bits + at, scores + at)));
+      sum = hn::Add(sum, logged_bit(d, bits + at, scores + at).log_sigma(d));
     }
     hn::Store(sum, d, out + i);
   }
@@ -95,7 +82,7 @@ void label_probability_impl(const std::uint8_t* bits, const double* scores, int 
   const V64 half = hn::Set(d, 0.5 * epsilon);
   for (std::int64_t at = 0; at < static_cast<std::int64_t>(labels) * kBlockRows;
        at += static_cast<std::int64_t>(hn::Lanes(d))) {
-    hn::Store(hn::MulAdd(keep, sigmoid(d, logged_score(d, bits + at, scores + at)), half), d, out + at);
+    hn::Store(hn::MulAdd(keep, logged_bit(d, bits + at, scores + at).sigma(d), half), d, out + at);
   }
 }
 
@@ -108,7 +95,7 @@ void multilabel_per_label_impl(const std::uint8_t* bits, const double* scores, i
     V64 sum = hn::Zero(d);
     for (int k = 0; k < labels; ++k) {
       const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
-      const V64 p = hn::MulAdd(keep, sigmoid(d, logged_score(d, bits + at, scores + at)), half);
+      const V64 p = hn::MulAdd(keep, logged_bit(d, bits + at, scores + at).sigma(d), half);
       sum = hn::Add(sum, hn::Log(d, p));
     }
     hn::Store(sum, d, out + i);

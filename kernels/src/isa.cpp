@@ -20,19 +20,12 @@ HWY_AFTER_NAMESPACE();
 #include <cstdlib>
 
 #include "dispatch.hpp"
+#include "scrm/kernels/ignore_case.hpp"
 
 namespace scrm {
 HWY_EXPORT(target_name);
 
 namespace {
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (std::toupper(static_cast<unsigned char>(a[i])) != std::toupper(static_cast<unsigned char>(b[i]))) return false;
-  }
-  return true;
-}
 
 // Kept from before anything is forced: Highway's own list then shrinks to the forced set.
 const std::vector<std::int64_t>& runnable_targets() {

@@ -11,16 +11,15 @@ HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {
 
 void normal_gradient_impl(bool lognormal, const double* action, double scale, double* scores, double* log_density) {
-  constexpr double kLogSqrtTwoPi = 0.91893853320467274178;
   const F64 d;
   const V64 inverse = hn::Set(d, 1.0 / scale);
-  const V64 log_norm = hn::Set(d, -std::log(scale) - kLogSqrtTwoPi);
+  const V64 log_norm = hn::Set(d, log_normal_norm(scale));
   for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
     const V64 a = hn::Load(d, action + i);
     const auto valid = hn::Gt(a, hn::Zero(d));
     const V64 x = lognormal ? hn::Log(d, hn::IfThenElse(valid, a, hn::Set(d, 1.0))) : a;
     const V64 z = hn::Mul(hn::Sub(x, hn::Load(d, scores + i)), inverse);
-    V64 density = hn::NegMulAdd(hn::Mul(z, hn::Set(d, 0.5)), z, log_norm);
+    V64 density = log_normal_density(d, z, log_norm);
     V64 slope = hn::Mul(z, inverse);
     if (lognormal) {
       density = hn::IfThenElse(valid, hn::Sub(density, x), hn::Set(d, -HUGE_VAL));
@@ -52,21 +51,6 @@ void softmax_impl(int columns, double* scores, double* log_sum) {
     hn::Store(hn::Add(largest, hn::Log(d, sum)), d, log_sum + i);
   }
 }
-
-/// e^{−|t|}, from which σ(t), σ(−t) and log σ(t) all follow without overflow.
-struct Logistic {
-  V64 t, small, denominator;
-  HWY_INLINE Logistic(F64 d, V64 score)
-      : t(score), small(hn::Exp(d, hn::Neg(hn::Abs(score)))), denominator(hn::Add(hn::Set(d, 1.0), small)) {}
-
-  HWY_INLINE V64 sigma(F64 d) const {
-    return hn::Div(hn::IfThenElse(hn::Lt(t, hn::Zero(d)), small, hn::Set(d, 1.0)), denominator);
-  }
-  HWY_INLINE V64 sigma_of_minus(F64 d) const {
-    return hn::Div(hn::IfThenElse(hn::Lt(t, hn::Zero(d)), hn::Set(d, 1.0), small), denominator);
-  }
-  HWY_INLINE V64 log_sigma(F64 d) const { return hn::Sub(hn::Min(t, hn::Zero(d)), hn::Log1p(d, small)); }
-};
 
 // ∂ log σ(±s)/∂s = ±σ(∓s): one exponential and one logarithm a label.
 void multilabel_joint_impl(const std::uint8_t* bits, int labels, double* scores, double* log_probability) {

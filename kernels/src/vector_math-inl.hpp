@@ -91,10 +91,13 @@ HWY_INLINE V64 log_nonnegative(F64 d, V64 x) {
   return hn::IfThenElse(zero, hn::Set(d, -HUGE_VAL), hn::Log(d, x));
 }
 
-// log N(x; mean, scale²) with the scale-only part from log_normal_norm(scale).
-HWY_INLINE V64 log_normal_density(F64 d, V64 x, V64 mean, V64 inverse_scale, V64 log_norm) {
-  const V64 z = hn::Mul(hn::Sub(x, mean), inverse_scale);
+// log N(x; mean, scale²) of z = (x − mean) / scale, with the scale-only part from log_normal_norm(scale).
+HWY_INLINE V64 log_normal_density(F64 d, V64 z, V64 log_norm) {
   return hn::NegMulAdd(hn::Mul(z, hn::Set(d, 0.5)), z, log_norm);
+}
+
+HWY_INLINE V64 log_normal_density(F64 d, V64 x, V64 mean, V64 inverse_scale, V64 log_norm) {
+  return log_normal_density(d, hn::Mul(hn::Sub(x, mean), inverse_scale), log_norm);
 }
 
 inline double log_normal_norm(double scale) {
@@ -127,6 +130,21 @@ HWY_INLINE V64 apply_bit_sign(F64 d, const std::uint8_t* bits, V64 value) {
   const V64 bit = hn::PromoteTo(d, hn::PromoteTo(d32, hn::LoadU(d8, bits)));
   return hn::Mul(hn::MulSub(bit, hn::Set(d, 2.0), hn::Set(d, 1.0)), value);
 }
+
+// e^{−|t|}, from which σ(t), σ(−t) and log σ(t) all follow without overflow.
+struct Logistic {
+  V64 t, small, denominator;
+  HWY_INLINE Logistic(F64 d, V64 score)
+      : t(score), small(hn::Exp(d, hn::Neg(hn::Abs(score)))), denominator(hn::Add(hn::Set(d, 1.0), small)) {}
+
+  HWY_INLINE V64 sigma(F64 d) const {
+    return hn::Div(hn::IfThenElse(hn::Lt(t, hn::Zero(d)), small, hn::Set(d, 1.0)), denominator);
+  }
+  HWY_INLINE V64 sigma_of_minus(F64 d) const {
+    return hn::Div(hn::IfThenElse(hn::Lt(t, hn::Zero(d)), hn::Set(d, 1.0), small), denominator);
+  }
+  HWY_INLINE V64 log_sigma(F64 d) const { return hn::Sub(hn::Min(t, hn::Zero(d)), hn::Log1p(d, small)); }
+};
 
 }  // namespace scrm::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

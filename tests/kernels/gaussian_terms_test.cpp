@@ -15,60 +15,28 @@
 #include "scrm/kernels/weights.hpp"
 #include "support/columns.hpp"
 #include "support/every_isa.hpp"
+#include "support/gaussian_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;
 
 namespace {
 
-/// Random rows whose losses lie around `level`.
-struct Rows {
-  Columns<double> context, action, loss, propensity;
-  Columns<float> narrow;
-  Columns<std::uint8_t> keep;
-  Block block;
-
-  Rows(std::int64_t features, int rows, bool float32, bool logarithm, double level = 0)
-      : context(features), narrow(features) {
-    std::mt19937_64 random(5);
-    for (std::int64_t i = 0; i < features * kBlockRows; ++i)
-      context[i] = narrow[i] = static_cast<float>(normal(random));
-    for (int i = 0; i < kBlockRows; ++i) {
-      action[i] = normal(random);
-      loss[i] = level + normal(random);
-      propensity[i] = logarithm ? uniform(random, -3, 0) : uniform(random, 0.05, 1);
-      keep[i] = uniform(random, 0, 1) < 0.7;
-    }
-    block.rows = rows;
-    block.features = features;
-    block.context_type = float32 ? FloatType::f32 : FloatType::f64;
-    block.context = float32 ? static_cast<const void*>(narrow.data()) : context.data();
-    block.action = action.data();
-    block.loss = loss.data();
-    (logarithm ? block.log_propensity : block.propensity) = propensity.data();
-  }
-};
-
-std::vector<double> random_theta(std::int64_t features) {
-  std::mt19937_64 random(3);
-  std::vector<double> theta;
-  for (std::int64_t j = 0; j <= features; ++j) theta.push_back(0.5 * normal(random) / std::sqrt(1.0 + j));
-  return theta;
-}
-
 struct Result {
   LearningTerms terms;
   std::vector<double> first, second;
 };
 
-Result fused(const Rows& rows, const std::uint8_t* keep, const LinearGaussian& policy, const TermOptions& rules) {
+Result fused(const GaussianRows& rows, const std::uint8_t* keep, const LinearGaussian& policy,
+             const TermOptions& rules) {
   const auto size = static_cast<std::size_t>(1 + rows.block.features);
   Result out{{}, std::vector<double>(size, -7.0), std::vector<double>(size, -7.0)};
   out.terms = gaussian_terms(rows.block, keep, policy, rules, out.first.data(), out.second.data());
   return out;
 }
 
-Result in_steps(const Rows& rows, const std::uint8_t* keep, const LinearGaussian& policy, const TermOptions& rules) {
+Result in_steps(const GaussianRows& rows, const std::uint8_t* keep, const LinearGaussian& policy,
+                const TermOptions& rules) {
   Columns<double> coefficients(2), weights, slope, spread;
   block_scores(rows.block, FeatureMap::linear, policy.theta, coefficients.data());
   normal_gradient(PolicyKind::gaussian, rows.block.action, policy.scale, coefficients.data(), weights.data());
@@ -130,8 +98,8 @@ TEST_CASE("gaussian_terms: what scores, weights, terms and products give one aft
     for (const std::int64_t features : {1, 4, 5, 10, 32}) {
       for (const int count : {1, 7, 129, kBlockRows - 1, kBlockRows}) {
         for (const int form : {0, 1, 2, 3}) {
-          const Rows rows(features, count, form % 2 == 1, form / 2 == 1);
-          const std::vector<double> theta = random_theta(features);
+          const GaussianRows rows(features, {.rows = count, .float32 = form % 2 == 1, .logarithm = form / 2 == 1});
+          const std::vector<double> theta = random_theta(features, 3, 0.5);
           const LinearGaussian policy{theta.data(), 0.8};
           for (const TermOptions& rules : kRules) {
             CAPTURE(features);
@@ -149,8 +117,8 @@ TEST_CASE("gaussian_terms: what scores, weights, terms and products give one aft
 
 TEST_CASE("gaussian_terms: losses far from zero keep the digits of their spread") {
   every_isa([] {
-    const Rows rows(10, kBlockRows, false, false, 1e6);
-    const std::vector<double> theta = random_theta(10);
+    const GaussianRows rows(10, {.level = 1e6});
+    const std::vector<double> theta = random_theta(10, 3, 0.5);
     const LinearGaussian policy{theta.data(), 0.8};
     for (const TermOptions& rules : kRules) {
       check_same(fused(rows, nullptr, policy, rules), in_steps(rows, nullptr, policy, rules));
@@ -160,8 +128,8 @@ TEST_CASE("gaussian_terms: losses far from zero keep the digits of their spread"
 
 TEST_CASE("gaussian_terms: rows that do not count may hold anything, and none may count") {
   every_isa([] {
-    Rows rows(3, kBlockRows, false, false);
-    const std::vector<double> theta = random_theta(3);
+    GaussianRows rows(3);
+    const std::vector<double> theta = random_theta(3, 3, 0.5);
     const LinearGaussian policy{theta.data(), 0.8};
     const Result before = fused(rows, rows.keep.data(), policy, kRules[2]);
     for (int i = 0; i < kBlockRows; ++i) {

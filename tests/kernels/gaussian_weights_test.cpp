@@ -14,44 +14,12 @@
 #include "scrm/kernels/weights.hpp"
 #include "support/columns.hpp"
 #include "support/every_isa.hpp"
+#include "support/gaussian_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;
 
 namespace {
-
-/// A full block of random rows; some actions lie so far out that their densities leave the ordinary doubles.
-struct Rows {
-  Columns<double> context, action, loss, propensity;
-  Columns<float> narrow;
-  Block block;
-
-  Rows(std::int64_t features, bool float32, bool logarithm, bool outliers) : context(features), narrow(features) {
-    std::mt19937_64 random(5);
-    for (std::int64_t i = 0; i < features * kBlockRows; ++i) {
-      narrow[i] = static_cast<float>(normal(random));
-      context[i] = normal(random);
-    }
-    for (int i = 0; i < kBlockRows; ++i) {
-      action[i] = outliers && i % 97 == 0 ? 60 * normal(random) : normal(random);
-      propensity[i] = logarithm ? uniform(random, -3, 0) : uniform(random, 0.05, 1);
-    }
-    block.rows = kBlockRows;
-    block.features = features;
-    block.context_type = float32 ? FloatType::f32 : FloatType::f64;
-    block.context = float32 ? static_cast<const void*>(narrow.data()) : context.data();
-    block.action = action.data();
-    block.loss = loss.data();
-    (logarithm ? block.log_propensity : block.propensity) = propensity.data();
-  }
-};
-
-std::vector<double> random_theta(std::int64_t features, unsigned seed) {
-  std::mt19937_64 random(seed);
-  std::vector<double> theta;
-  for (std::int64_t j = 0; j <= features; ++j) theta.push_back(normal(random) / std::sqrt(1.0 + j));
-  return theta;
-}
 
 void separate_steps(const Block& block, const LinearGaussian& policy, double* out) {
   block_scores(block, FeatureMap::linear, policy.theta, out);
@@ -66,7 +34,8 @@ TEST_CASE("gaussian_weights: the bits of scores, densities and weights computed 
     for (const std::int64_t features : {1, 5, 10, 33, 40}) {
       for (const int form : {0, 1, 2, 3}) {
         for (const bool outliers : {false, true}) {
-          const Rows rows(features, form % 2 == 1, form / 2 == 1, outliers);
+          const GaussianRows rows(features,
+                                  {.float32 = form % 2 == 1, .logarithm = form / 2 == 1, .outliers = outliers});
           constexpr int kPolicies = 7;  // a whole group and a rest
           std::vector<std::vector<double>> thetas;
           std::vector<LinearGaussian> policies;
@@ -90,7 +59,7 @@ TEST_CASE("gaussian_weights: the bits of scores, densities and weights computed 
 
 TEST_CASE("gaussian_weights: a policy that logged its own exponentials gets weights of exactly one") {
   every_isa([] {
-    Rows rows(10, false, false, false);
+    GaussianRows rows(10);
     const std::vector<double> theta = random_theta(10, 1);
     const LinearGaussian policy{theta.data(), 0.7};
     block_scores(rows.block, FeatureMap::linear, theta.data(), rows.propensity.data());

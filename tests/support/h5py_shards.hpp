@@ -1,7 +1,5 @@
-/// Shards made by h5py, as users make them: a scratch folder, a Python to run, and the values its scripts write.
+/// Shards made by h5py, as users make them: a Python to run, and the values its scripts write.
 #pragma once
-
-#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -10,26 +8,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "support/files.hpp"
+
 namespace scrm::testing {
-
-/// A folder of its own under the system's temporary folder, removed at the end.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "scrm-test-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch folder");
-    path_ = name;
-  }
-  ~ScratchFolder() { std::filesystem::remove_all(path_); }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// The values of row i, exact in float32: Python's `ctx`, `loss`, `act`, `prop` below write the same.
 inline double context_value(std::int64_t i, std::int64_t j) {
@@ -82,7 +63,7 @@ def usual(n, d=3, t='f8'):
 )";
 
 /// Runs the script in the folder, after the preamble. Ends the test as skipped when there is no Python with h5py.
-inline void run_python(const ScratchFolder& folder, const std::string& script) {
+inline void run_python(const Folder& folder, const std::string& script) {
   static const std::string python = [] {
     for (const char* candidate : {"/usr/bin/python3", "python3"}) {
       if (std::system((std::string(candidate) + " -c 'import h5py, numpy' 2>/dev/null").c_str()) == 0) {
@@ -93,7 +74,7 @@ inline void run_python(const ScratchFolder& folder, const std::string& script) {
   }();
   const std::string file = folder / "script.py";
   std::ofstream(file) << kPreamble << script;
-  if (std::system(("cd '" + folder.path() + "' && " + python + " -B script.py").c_str()) != 0) {
+  if (std::system(("cd '" + folder.path.string() + "' && " + python + " -B script.py").c_str()) != 0) {
     throw std::runtime_error("the script that writes the files failed");
   }
   std::filesystem::remove(file);

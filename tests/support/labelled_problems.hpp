@@ -37,6 +37,12 @@ inline scrm::LabelledData made_up_data(std::int64_t rows, std::int64_t features,
   return data;
 }
 
+inline scrm::RunOptions few_rollouts(int rollouts) {
+  scrm::RunOptions options;
+  options.rollouts = rollouts;
+  return options;
+}
+
 inline scrm::LabelledData as_sparse(const scrm::LabelledData& dense) {
   scrm::LabelledData data = dense;
   data.sparse = true;

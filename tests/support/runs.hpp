@@ -1,28 +1,16 @@
 /// Runs made up for tests, and what it means that two are the same to the bit.
 #pragma once
 
-#include <unistd.h>
-
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "scrm/io/error.hpp"
 #include "scrm/io/run_record.hpp"
 
 namespace scrm::testing {
-
-/// A folder of its own for each test.
-struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / ("scrm_runs_" + std::to_string(::getpid()));
-  Folder() { std::filesystem::create_directories(path); }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
-};
 
 /// Different for every index, with numbers that a careless copy would change and every field used by some index.
 inline RunRecord made_up_run(int index) {
@@ -76,21 +64,6 @@ inline bool same_run(const RunRecord& a, const RunRecord& b) {
   for (const auto& [name, curve] : a.curves)
     if (!b.curves.contains(name) || !same_bits(b.curves.at(name), curve)) return false;
   return true;
-}
-
-/// The message of the Error that the action throws.
-template <class Action>
-std::string complaint(const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-inline bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace scrm::testing

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "scrm/experiments/simulated_source.hpp"
+#include "scrm/kernels/moments.hpp"
 
 namespace scrm_test {
 
@@ -71,18 +73,14 @@ inline Rows simulate(const std::shared_ptr<const scrm::Environment>& environment
   return gather(source, logging, 0, source.blocks());
 }
 
-struct Moments {
-  double mean = 0;
-  double standard_error = 0;
-};
+inline scrm::Moments moments(const std::vector<double>& values) {
+  scrm::Moments moments;
+  for (const double value : values) moments.merge(scrm::Moments::of(value));
+  return moments;
+}
 
-inline Moments moments(const std::vector<double>& values) {
-  const auto n = static_cast<double>(values.size());
-  double mean = 0;
-  for (const double value : values) mean += value / n;
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return {mean, std::sqrt(squares / (n - 1) / n)};
+inline double standard_error(const scrm::Moments& moments) {
+  return moments.standard_deviation() / std::sqrt(moments.count);
 }
 
 }  // namespace scrm_test

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -14,6 +13,7 @@
 
 #include "cli/terminal.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/numbers.hpp"
 
 namespace scrm {
 namespace {
@@ -80,14 +80,12 @@ std::size_t parse_size(const std::string& text) {
   const auto fail_usage = [&](const char* why) -> std::size_t {
     throw Error(ErrorKind::usage, fmt::format("size '{}' {}; write for instance 512M, 4G or 1.5GiB", text, why));
   };
-  double number = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  if (parsed.ec != std::errc() || !std::isfinite(number)) return fail_usage("is not a number with a unit");
-  const char* unit_begin = std::find_if(parsed.ptr, end, [](unsigned char c) { return !std::isspace(c); });
-  const double unit = unit_bytes(std::string(unit_begin, end));
+  const std::size_t digits = std::min(text.find_first_not_of("+-.0123456789"), text.size());
+  const std::optional<double> number = parse_double(text.substr(0, digits));
+  if (!number) return fail_usage("is not a number with a unit");
+  const double unit = unit_bytes(text.substr(std::min(text.find_first_not_of(" \t", digits), text.size())));
   if (unit == 0) return fail_usage("has a unit that is none of K, M, G, T");
-  const double bytes = std::floor(number * unit);
+  const double bytes = std::floor(*number * unit);
   if (bytes < 1) return fail_usage("is less than one byte");
   if (bytes >= static_cast<double>(std::numeric_limits<std::int64_t>::max()))
     return fail_usage("is larger than any machine");

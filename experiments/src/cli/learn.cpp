@@ -102,8 +102,8 @@ void parse_bound(LearnCommand& command) {
     return {ErrorKind::usage, fmt::format("--bound is '{}', but must read LO:HI, such as -3:3", command.bound)};
   };
   if (colon == std::string::npos) throw usage_error();
-  const auto low = parse_number(command.bound.substr(0, colon));
-  const auto high = parse_number(command.bound.substr(colon + 1));
+  const auto low = number_option(command.bound.substr(0, colon));
+  const auto high = number_option(command.bound.substr(colon + 1));
   if (!low || !high) throw usage_error();
   command.options.minimize.bound = {{*low, *high}};
 }

@@ -4,22 +4,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "scrm/io/error.hpp"
+#include "scrm/io/numbers.hpp"
 
 namespace scrm {
 
-std::optional<double> parse_number(const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0' || std::isnan(value)) return std::nullopt;
-  return value;
+std::optional<double> number_option(std::string_view text) {
+  const std::optional<double> value = parse_double(text);
+  return value && std::isnan(*value) ? std::nullopt : value;
 }
 
 std::optional<double> number_or_auto(const std::string& text, const char* option) {
   if (text == "auto") return std::nullopt;
-  const std::optional<double> value = parse_number(text);
+  const std::optional<double> value = number_option(text);
   if (!value) throw Error(ErrorKind::usage, fmt::format("{} is '{}', but must be a number or 'auto'", option, text));
   return value;
 }
@@ -28,7 +26,7 @@ std::vector<double> parse_numbers(const std::string& text, const char* option, c
   std::vector<double> numbers;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::optional<double> value = parse_number(text.substr(begin, end - begin));
+    const std::optional<double> value = number_option(text.substr(begin, end - begin));
     if (!value) throw Error(ErrorKind::usage, fmt::format("{} is '{}', but must be {}", option, text, takes));
     numbers.push_back(*value);
     begin = end + 1;

@@ -3,12 +3,13 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace scrm {
 
-/// A number, or nothing when the text is not exactly one.
-std::optional<double> parse_number(const std::string& text);
+/// A number, or nothing when the text is not exactly one; "nan" is none.
+std::optional<double> number_option(std::string_view text);
 
 /// A number, or nothing for "auto"; a usage Error that names the option otherwise.
 std::optional<double> number_or_auto(const std::string& text, const char* option);

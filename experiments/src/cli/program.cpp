@@ -17,10 +17,10 @@
 
 #include "cli/command.hpp"
 #include "cli/openblas_repair.hpp"
-#include "cli/spelling.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/spelling.hpp"
 #include "scrm/kernels/isa.hpp"
 
 namespace scrm {
@@ -86,7 +86,7 @@ std::string option_hint(const CLI::App& program, int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string given = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
     if (given.rfind("--", 0) != 0 || std::find(known.begin(), known.end(), given) != known.end()) continue;
-    if (const auto closest = closest_word(given, known)) return fmt::format("did you mean {}?", *closest);
+    if (std::string meant = did_you_mean(given, known, ""); !meant.empty()) return meant;
   }
   return help_hint(program);
 }
@@ -98,9 +98,8 @@ void check_command_name(const CLI::App& program, int argc, char** argv) {
   std::vector<std::string> known;
   for (const CLI::App* command : program.get_subcommands({})) known.push_back(command->get_name());
   if (std::find(known.begin(), known.end(), given) != known.end()) return;
-  const auto closest = closest_word(given, known);
-  throw Error(ErrorKind::usage, fmt::format("there is no command '{}'{}", given,
-                                            closest ? fmt::format("; did you mean '{}'?", *closest) : ""));
+  const std::string meant = did_you_mean(given, known);
+  throw Error(ErrorKind::usage, fmt::format("there is no command '{}'{}{}", given, meant.empty() ? "" : "; ", meant));
 }
 
 /// A forced instruction set that is not there must not be passed over in silence.

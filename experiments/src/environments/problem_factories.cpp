@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <vector>
 
-#include "cli/spelling.hpp"
 #include "scrm/experiments/environment.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/labelled_import.hpp"
+#include "scrm/io/spelling.hpp"
 
 namespace scrm {
 
@@ -84,12 +84,12 @@ std::unique_ptr<ProblemFactory> make_problem_factory(const std::string& name, co
     names.emplace_back(data.name);
   }
   if (is_path(name)) return open_labelled({name}, {});
-  const auto closest = closest_word(name, names);
+  const std::string meant = did_you_mean(name, names, "\"");
   throw Error(ErrorKind::usage,
               fmt::format("there is no environment \"{}\"; {}", name,
-                          closest ? fmt::format("did you mean \"{}\"?", *closest)
-                                  : fmt::format("choose among {}, or give the path of a labelled data set",
-                                                fmt::join(names, ", "))));
+                          meant.empty() ? fmt::format("choose among {}, or give the path of a labelled data set",
+                                                      fmt::join(names, ", "))
+                                        : meant));
 }
 
 }  // namespace scrm

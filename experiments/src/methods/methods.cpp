@@ -2,9 +2,9 @@
 
 #include <array>
 
-#include "cli/spelling.hpp"
 #include "scrm/experiments/method.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/spelling.hpp"
 
 namespace scrm {
 
@@ -51,10 +51,10 @@ const MethodEntry& find_method(const std::string& name) {
     if (name == entry.name) return entry;
     names.emplace_back(entry.name);
   }
-  const auto closest = closest_word(name, names);
+  const std::string meant = did_you_mean(name, names, "\"");
   throw Error(ErrorKind::usage,
-              closest ? fmt::format("there is no method \"{}\"; did you mean \"{}\"?", name, *closest)
-                      : fmt::format("there is no method \"{}\"; choose among {}", name, fmt::join(names, ", ")));
+              fmt::format("there is no method \"{}\"; {}", name,
+                          meant.empty() ? fmt::format("choose among {}", fmt::join(names, ", ")) : meant));
 }
 
 }  // namespace scrm

@@ -13,8 +13,8 @@
 #include <sstream>
 #include <utility>
 
-#include "cli/spelling.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/spelling.hpp"
 
 namespace scrm {
 namespace {
@@ -106,10 +106,9 @@ class SweepFile::Reader {
     for (const auto& [key, node] : table) {
       const std::string name(key.str());
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-      const auto closest = closest_word(name, known);
-      fail(node, name,
-           closest ? fmt::format("there is no such key; did you mean {}?", *closest)
-                   : fmt::format("there is no such key; there are {}", fmt::join(known, ", ")));
+      const std::string meant = did_you_mean(name, known, "");
+      const auto list = [&] { return fmt::format("there are {}", fmt::join(known, ", ")); };
+      fail(node, name, "there is no such key; " + (meant.empty() ? list() : meant));
     }
   }
 

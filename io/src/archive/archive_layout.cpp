@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-#include "file/utf8.hpp"
+#include "file/text.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {

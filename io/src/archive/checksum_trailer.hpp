@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "file/descriptor.hpp"
+
 namespace scrm {
 
 // HDF5 1.10 follows damaged lengths of texts and lists into memory that is not its own, and damaged numbers look like
@@ -14,6 +16,6 @@ int append_checksum(const std::string& path) noexcept;
 
 enum class ChecksumStatus { absent, valid, mismatch };
 /// Absent too when the file cannot be read.
-ChecksumStatus verify_checksum(int descriptor) noexcept;
+ChecksumStatus verify_checksum(const Descriptor& file) noexcept;
 
 }  // namespace scrm

@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include "archive/run_serialization.hpp"
@@ -90,7 +89,7 @@ bool still_named(const std::string& path, const Descriptor& file) {
 /// A new journal under this name, locked; not open when the name was taken meanwhile.
 Descriptor create(const std::string& path, const std::string& header_text) {
   const AtomicFile temporary(path);
-  Descriptor file(::open(temporary.temporary_path().c_str(), O_RDWR | O_CLOEXEC));
+  Descriptor file(temporary.temporary_path(), O_RDWR);
   if (!file.open()) fail(path, "cannot create this journal", errno);
   lock(path, file);
   if (const int error = write_at(file, journal_header(header_text), 0); error != 0)
@@ -102,9 +101,7 @@ Descriptor create(const std::string& path, const std::string& header_text) {
     status = ::rename(temporary.temporary_path().c_str(), path.c_str());
   if (status != 0 && errno == EEXIST) return {};
   if (status != 0) fail(path, "cannot give this journal its name", errno);
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  const Descriptor names(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (names.open()) ::fsync(names.get());
+  sync_folder_of(path);
   return file;
 }
 
@@ -152,15 +149,9 @@ std::string read_whole_file(const std::string& path, const Descriptor& file) {
   if (::fstat(file.get(), &status) != 0) fail(path, "cannot be read", errno);
   if (!S_ISREG(status.st_mode)) throw Error(ErrorKind::file, "is not a file; give another name", {.file = path});
   std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = ::pread(file.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(path, "cannot be read", errno);
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  bytes.resize(done);
+  const ssize_t done = read_at(file, bytes.data(), bytes.size(), 0);
+  if (done < 0) fail(path, "cannot be read", errno);
+  bytes.resize(static_cast<std::size_t>(done));
   return bytes;
 }
 
@@ -169,7 +160,7 @@ Descriptor open_locked_journal(const std::string& path, const std::string& heade
   constexpr int kAttempts = 10;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     // Never waits, should the name be that of a pipe.
-    Descriptor file(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    Descriptor file(path, O_RDWR | O_NONBLOCK);
     if (!file.open() && errno != ENOENT) fail(path, "cannot be opened for writing", errno);
     if (!file.open()) {
       file = create(path, header_text);
@@ -184,17 +175,6 @@ Descriptor open_locked_journal(const std::string& path, const std::string& heade
   }
   throw Error(ErrorKind::file, "cannot be created: the name is taken, but nothing is there; give another name",
               {.file = path});
-}
-
-int write_at(const Descriptor& file, std::string_view bytes, std::int64_t offset) noexcept {
-  while (!bytes.empty()) {
-    const ssize_t written = ::pwrite(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return written == 0 ? ENOSPC : errno;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-    offset += written;
-  }
-  return 0;
 }
 
 }  // namespace scrm

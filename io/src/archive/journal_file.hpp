@@ -30,7 +30,4 @@ std::string read_whole_file(const std::string& path, const Descriptor& file);
 /// exists is never replaced: of two processes that begin at once, one gets the journal and the other the error.
 Descriptor open_locked_journal(const std::string& path, const std::string& header_text);
 
-/// Writes all bytes at this place; the errno when that fails, else 0.
-int write_at(const Descriptor& file, std::string_view bytes, std::int64_t offset) noexcept;
-
 }  // namespace scrm

@@ -10,6 +10,7 @@
 #include "file/descriptor.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/hdf5_file.hpp"
+#include "hdf5/texts.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/result_archive.hpp"
 
@@ -18,24 +19,16 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// Values of variable length in HDF5's own memory, until they are copied.
-template <class T>
-struct VlenValues {
-  VlenValues(hid_t value_type, hid_t value_space, std::size_t count)
-      : values(count), type(value_type), space(value_space) {}
-  ~VlenValues() { H5Dvlen_reclaim(type, space, H5P_DEFAULT, values.data()); }
-  VlenValues(const VlenValues&) = delete;
-  VlenValues& operator=(const VlenValues&) = delete;
+/// Lists of variable length in HDF5's own memory, until they are copied.
+struct Lists {
+  Lists(hid_t value_type, hid_t value_space, std::size_t count) : values(count), type(value_type), space(value_space) {}
+  ~Lists() { H5Dvlen_reclaim(type, space, H5P_DEFAULT, values.data()); }
+  Lists(const Lists&) = delete;
+  Lists& operator=(const Lists&) = delete;
 
-  std::vector<T> values;
+  std::vector<hvl_t> values;
   hid_t type, space;
 };
-
-Texts copy_texts(const VlenValues<char*>& vlen) {
-  Texts result;
-  for (const char* text : vlen.values) result.emplace_back(text == nullptr ? "" : text);
-  return result;
-}
 
 /// A dataset of the archive, opened and measured.
 struct ArchiveColumn {
@@ -127,12 +120,7 @@ std::vector<T> ArchiveReader::numbers(const std::string& name) const {
 
 Texts ArchiveReader::texts(const std::string& name) const {
   const ArchiveColumn column = open(name, 1);
-  if (H5Tis_variable_str(column.type.get()) <= 0) fail(column.name, "must hold text of variable length");
-  VlenValues<char*> vlen(column.type.get(), column.space.get(), column.count);
-  if (column.count > 0 &&
-      H5Dread(column.dataset.get(), column.type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, vlen.values.data()) < 0)
-    hdf5::fail(ErrorKind::data, "cannot be read", {path_, column.name});
-  return copy_texts(vlen);
+  return hdf5::read_texts(column.dataset.get(), {path_, column.name});
 }
 
 template <class T>
@@ -155,15 +143,10 @@ Texts ArchiveReader::names_attribute(const char* name) const {
   const std::string place = std::string("runs attribute ") + name;
   if (H5Aexists_by_name(file_.handle.get(), "runs", name, H5P_DEFAULT) <= 0) fail(place, "is missing");
   const hdf5::Handle attribute(H5Aopen_by_name(file_.handle.get(), "runs", name, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-  const hdf5::Handle type(H5Aget_type(attribute.get()), H5Tclose);
   const hdf5::Handle space(H5Aget_space(attribute.get()), H5Sclose);
   const hssize_t count = H5Sget_simple_extent_npoints(space.get());
   if (!attribute.valid() || count < 0 || count > file_.bytes) fail(place, "cannot be read");
-  if (H5Tis_variable_str(type.get()) <= 0) fail(place, "must be a list of texts of variable length");
-  VlenValues<char*> vlen(type.get(), space.get(), static_cast<std::size_t>(count));
-  if (count > 0 && H5Aread(attribute.get(), type.get(), vlen.values.data()) < 0)
-    hdf5::fail(ErrorKind::data, "cannot be read", {path_, place});
-  return copy_texts(vlen);
+  return hdf5::read_texts(attribute.get(), {path_, place});
 }
 
 void ArchiveReader::read_attributes() {
@@ -237,13 +220,13 @@ void ArchiveReader::read_theta() {
   const hdf5::Handle base(H5Tget_class(column.type.get()) == H5T_VLEN ? H5Tget_super(column.type.get()) : -1, H5Tclose);
   if (!base.valid() || H5Tget_class(base.get()) != H5T_FLOAT) fail(column.name, "must hold lists of numbers");
   const hdf5::Handle type(H5Tvlen_create(H5T_NATIVE_DOUBLE), H5Tclose);
-  VlenValues<hvl_t> vlen(type.get(), column.space.get(), column.count);
+  Lists lists(type.get(), column.space.get(), column.count);
   if (column.count > 0 &&
-      H5Dread(column.dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, vlen.values.data()) < 0)
+      H5Dread(column.dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, lists.values.data()) < 0)
     hdf5::fail(ErrorKind::data, "cannot be read", {path_, column.name});
   for (std::size_t i = 0; i < archive_.runs.size(); ++i) {
-    const auto* first = static_cast<const double*>(vlen.values[i].p);
-    archive_.runs[i].theta.assign(first, first + vlen.values[i].len);
+    const auto* first = static_cast<const double*>(lists.values[i].p);
+    archive_.runs[i].theta.assign(first, first + lists.values[i].len);
   }
 }
 
@@ -274,8 +257,7 @@ ResultArchive ArchiveReader::read() {
 
 ResultArchive read_archive(const std::string& path) {
   try {
-    if (verify_checksum(Descriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)).get()) ==
-        ChecksumStatus::mismatch)
+    if (verify_checksum(Descriptor(path, O_RDONLY | O_NONBLOCK)) == ChecksumStatus::mismatch)
       throw Error(ErrorKind::data, "is damaged: its bytes are not those that were written; take a copy that is whole",
                   {.file = path});
     return ArchiveReader(path).read();

@@ -179,7 +179,7 @@ void RunJournal::remove() {
 }
 
 std::optional<JournalContents> read_journal(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const Descriptor file(path, O_RDONLY | O_NONBLOCK);
   if (!file.open() && errno == ENOENT) return std::nullopt;
   if (!file.open())
     throw Error(ErrorKind::file, fmt::format("cannot be opened: {}", std::strerror(errno)), {.file = path});

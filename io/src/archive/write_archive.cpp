@@ -8,10 +8,11 @@
 
 #include "archive/archive_layout.hpp"
 #include "archive/checksum_trailer.hpp"
-#include "file/utf8.hpp"
+#include "file/text.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/hdf5_handle.hpp"
 #include "hdf5/hdf5_sink.hpp"
+#include "hdf5/texts.hpp"
 #include "scrm/io/atomic_file.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/result_archive.hpp"
@@ -21,19 +22,6 @@ namespace {
 
 using Names = std::set<std::string>;
 using Texts = std::vector<std::string>;
-
-hdf5::Handle text_type() {
-  hdf5::Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-  if (H5Tset_size(type.get(), H5T_VARIABLE) < 0 || H5Tset_cset(type.get(), H5T_CSET_UTF8) < 0) return {};
-  return type;
-}
-
-/// What HDF5 wants to be given for texts of variable length.
-std::vector<const char*> pointers(const Texts& texts) {
-  std::vector<const char*> result;
-  for (const std::string& text : texts) result.push_back(text.c_str());
-  return result;
-}
 
 class ArchiveWriter {
  public:
@@ -118,9 +106,9 @@ void ArchiveWriter::collect_columns() {
 
 void ArchiveWriter::names_attribute(const char* name, const Names& names) {
   const Texts list(names.begin(), names.end());
-  const std::vector<const char*> data = pointers(list);
+  const std::vector<const char*> data = hdf5::text_pointers(list);
   const hsize_t size = data.size();
-  const hdf5::Handle type = text_type();
+  const hdf5::Handle type = hdf5::text_type();
   const hdf5::Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose);
   const hdf5::Handle attribute(H5Acreate2(group_.get(), name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
                                H5Aclose);
@@ -159,8 +147,8 @@ void ArchiveWriter::dataset(const std::string& name, hid_t file_type, hid_t memo
 void ArchiveWriter::texts(const std::string& name, const std::function<std::string(const RunRecord&)>& of) {
   Texts column;
   for (const RunRecord& run : archive_.runs) column.push_back(sanitize_utf8(of(run)));
-  const hdf5::Handle type = text_type();
-  dataset(name, type.get(), type.get(), {column.size()}, pointers(column).data());
+  const hdf5::Handle type = hdf5::text_type();
+  dataset(name, type.get(), type.get(), {column.size()}, hdf5::text_pointers(column).data());
 }
 
 void ArchiveWriter::numbers(const std::string& name, const std::function<double(const RunRecord&)>& of) {

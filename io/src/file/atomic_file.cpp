@@ -3,12 +3,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
+#include "file/descriptor.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {
@@ -19,39 +19,6 @@ namespace fs = std::filesystem;
 [[noreturn]] void fail(const std::string& path, const std::string& what, int error) {
   throw Error(ErrorKind::file, what + ": " + std::strerror(error) + "; nothing appeared under this name",
               {.file = path});
-}
-
-/// A file descriptor that closes itself.
-class Descriptor {
- public:
-  Descriptor(const std::string& path, int flags) : number_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const noexcept { return number_; }
-  bool open() const noexcept { return number_ >= 0; }
-
- private:
-  int number_;
-};
-
-std::string folder_of(const std::string& path) {
-  const std::string folder = fs::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
-
-/// Hidden, and never the name of a shard or a policy. The process and a counter keep simultaneous writers apart; a very
-/// long name is cut so that the additions still fit into what a file system allows.
-std::string temporary_name(const std::string& target) {
-  static std::atomic<unsigned> counter{0};
-  constexpr std::size_t kLongestBase = 200;
-  const fs::path path(target);
-  std::string name = path.filename().string().substr(0, kLongestBase);
-  name = "." + name + "." + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".tmp";
-  return (path.parent_path() / name).string();
 }
 
 /// Where the bytes will end up; refuses what a rename would destroy (devices, pipes) or cannot replace (folders).
@@ -95,9 +62,7 @@ void AtomicFile::commit() {
   }
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(path_, "cannot give the file its name", errno);
   committed_ = true;
-  // The file is whole and has its name; a file system that cannot sync folders is no reason to report a failure.
-  const Descriptor folder(folder_of(target_), O_RDONLY | O_DIRECTORY);
-  if (folder.open()) ::fsync(folder.get());
+  sync_folder_of(target_);
 }
 
 void write_text_file(const std::string& path, std::string_view text) {
@@ -105,12 +70,7 @@ void write_text_file(const std::string& path, std::string_view text) {
   {
     const Descriptor out(file.temporary_path(), O_WRONLY);
     if (!out.open()) fail(path, "cannot write", errno);
-    while (!text.empty()) {
-      const ssize_t written = ::write(out.get(), text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) fail(path, "cannot write", written == 0 ? ENOSPC : errno);
-      text.remove_prefix(static_cast<std::size_t>(written));
-    }
+    if (const int error = write_at(out, text, 0); error != 0) fail(path, "cannot write", error);
   }
   file.commit();
 }

@@ -1,11 +1,9 @@
 #include "scrm/io/atomic_folder.hpp"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <utility>
 
+#include "file/descriptor.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {
@@ -44,17 +42,12 @@ void require_free(const std::string& path, const std::string& target, bool overw
   }
 }
 
-std::string hidden_name(const std::string& target, const char* ending) {
-  const fs::path path(target);
-  return (path.parent_path() / fmt::format(".{}.{}{}", path.filename().string(), ::getpid(), ending)).string();
-}
-
 }  // namespace
 
 AtomicFolder::AtomicFolder(std::string path, bool overwrite)
     : path_(std::move(path)),
       target_(without_trailing_slash(path_)),
-      temporary_(hidden_name(target_, ".tmp")),
+      temporary_(temporary_name(target_)),
       overwrite_(overwrite) {
   require_free(path_, target_, overwrite_);
   std::error_code error;
@@ -71,7 +64,7 @@ AtomicFolder::~AtomicFolder() {
 void AtomicFolder::commit() {
   require_free(path_, target_, overwrite_);
   std::error_code error;
-  const std::string old = hidden_name(target_, ".old");
+  const std::string old = temporary_name(target_, ".old");
   const bool replaces = fs::exists(target_, error);
   if (replaces) fs::rename(target_, old, error);
   if (!error) fs::rename(temporary_, target_, error);

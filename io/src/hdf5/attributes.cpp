@@ -1,7 +1,8 @@
 #include "hdf5/attributes.hpp"
 
 #include <cmath>
-#include <vector>
+
+#include "hdf5/texts.hpp"
 
 namespace scrm {
 namespace {
@@ -30,27 +31,7 @@ hdf5::Handle open_single(const Hdf5File& file, const char* object, const char* n
 std::optional<std::string> text_attribute(const Hdf5File& file, const char* object, const char* name) {
   const hdf5::Handle attribute = open_single(file, object, name);
   if (!attribute.valid()) return std::nullopt;
-  const hdf5::Handle type(H5Aget_type(attribute.get()), H5Tclose);
-  if (H5Tget_class(type.get()) != H5T_STRING) {
-    throw Error(ErrorKind::data, "must be text", place_of(file, object, name));
-  }
-  if (H5Tis_variable_str(type.get()) > 0) {
-    char* text = nullptr;
-    // Read in the file's own character set: HDF5 refuses to turn one into the other.
-    if (H5Aread(attribute.get(), type.get(), &text) < 0) {
-      hdf5::fail(ErrorKind::data, "cannot be read", place_of(file, object, name));
-    }
-    std::string result = text == nullptr ? "" : text;
-    H5free_memory(text);
-    return result;
-  }
-  std::vector<char> text(H5Tget_size(type.get()) + 1, '\0');
-  if (H5Aread(attribute.get(), type.get(), text.data()) < 0) {
-    hdf5::fail(ErrorKind::data, "cannot be read", place_of(file, object, name));
-  }
-  std::string result(text.data());
-  while (!result.empty() && result.back() == ' ') result.pop_back();  // Fortran's way of ending text
-  return result;
+  return hdf5::read_texts(attribute.get(), place_of(file, object, name)).front();
 }
 
 std::optional<std::int64_t> integer_attribute(const Hdf5File& file, const char* object, const char* name) {
@@ -86,9 +67,7 @@ bool write_attribute(hid_t object, const char* name, std::int64_t value) {
 
 bool write_attribute(hid_t object, const char* name, const std::string& value) {
   const hdf5::Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-  const hdf5::Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-  if (!type.valid() || H5Tset_size(type.get(), H5T_VARIABLE) < 0 || H5Tset_cset(type.get(), H5T_CSET_UTF8) < 0)
-    return false;
+  const hdf5::Handle type = hdf5::text_type();
   const hdf5::Handle attribute(H5Acreate2(object, name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   const char* text = value.c_str();
   return attribute.valid() && H5Awrite(attribute.get(), type.get(), &text) >= 0;

@@ -14,8 +14,7 @@ namespace scrm {
 std::optional<std::string> text_attribute(const Hdf5File& file, const char* object, const char* name);
 std::optional<std::int64_t> integer_attribute(const Hdf5File& file, const char* object, const char* name);
 
-/// Writes one value; false when HDF5 could not. Text is of variable length, which h5py shows as str rather than bytes.
-/// Needs the hdf5::Lock.
+/// Writes one value; false when HDF5 could not. Needs the hdf5::Lock.
 bool write_attribute(hid_t object, const char* name, std::int64_t value);
 bool write_attribute(hid_t object, const char* name, const std::string& value);
 

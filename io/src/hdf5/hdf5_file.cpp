@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -10,16 +9,7 @@
 
 namespace scrm {
 
-Hdf5File::Hdf5File(Hdf5File&& other) noexcept
-    : path(std::move(other.path)),
-      pool(std::move(other.pool)),
-      handle(std::move(other.handle)),
-      descriptor(std::exchange(other.descriptor, -1)),
-      bytes(other.bytes),
-      has_file_addresses(other.has_file_addresses) {}
-
 Hdf5File::~Hdf5File() {
-  if (descriptor >= 0) ::close(descriptor);
   if (handle.valid()) {
     const hdf5::Lock lock;
     handle.reset();
@@ -32,9 +22,9 @@ Hdf5File open_hdf5_file(const std::string& path, std::shared_ptr<BufferPool> poo
   file.path = std::make_shared<const std::string>(path);
   file.pool = std::move(pool);
   const Place place{.file = path};
-  file.descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  file.descriptor = Descriptor(path, O_RDONLY);
   struct stat status {};
-  if (file.descriptor < 0 || fstat(file.descriptor, &status) != 0) {
+  if (!file.descriptor.open() || ::fstat(file.descriptor.get(), &status) != 0) {
     throw Error(ErrorKind::file, std::string("cannot be opened: ") + std::strerror(errno), place);
   }
   if (!S_ISREG(status.st_mode)) throw Error(ErrorKind::file, "is not a file", place);

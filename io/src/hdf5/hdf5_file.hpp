@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "file/descriptor.hpp"
 #include "hdf5/buffer_pool.hpp"
 #include "hdf5/hdf5_handle.hpp"
 
@@ -15,12 +16,12 @@ struct Hdf5File {
   std::shared_ptr<const std::string> path;
   std::shared_ptr<BufferPool> pool;  ///< for its chunks
   hdf5::Handle handle;
-  int descriptor = -1;
+  Descriptor descriptor;
   std::int64_t bytes = 0;
   bool has_file_addresses = true;  ///< whether HDF5's addresses are the file's (they are not behind a user block)
 
   Hdf5File() = default;
-  Hdf5File(Hdf5File&& other) noexcept;
+  Hdf5File(Hdf5File&&) noexcept = default;
   Hdf5File& operator=(Hdf5File&&) = delete;
   ~Hdf5File();
 };

@@ -8,6 +8,9 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <utility>
+
+#include "file/descriptor.hpp"
 
 #if H5_VERSION_GE(1, 13, 0)
 #include <H5FDdevelop.h>
@@ -24,7 +27,7 @@ struct Access {
 /// An open file. HDF5 sees the first member and casts back, as its C interface demands.
 struct SinkFile {
   H5FD_t base{};
-  int descriptor = -1;
+  Descriptor descriptor;
   haddr_t allocated = 0;  // end of the addresses HDF5 has given out
   haddr_t size = 0;       // end of what was written
   WriteStatus* status = nullptr;
@@ -40,22 +43,21 @@ const SinkFile* sink(const H5FD_t* file) {
 H5FD_t* open_sink(const char* name, unsigned flags, hid_t access_list, haddr_t) {
   const auto* access = static_cast<const Access*>(H5Pget_driver_info(access_list));
   if (access == nullptr) return nullptr;
-  int mode = O_CLOEXEC | ((flags & H5F_ACC_RDWR) != 0U ? O_RDWR : O_RDONLY);
+  int mode = (flags & H5F_ACC_RDWR) != 0U ? O_RDWR : O_RDONLY;
   if ((flags & H5F_ACC_TRUNC) != 0U) mode |= O_TRUNC;
   if ((flags & H5F_ACC_CREAT) != 0U) mode |= O_CREAT;
-  const int descriptor = ::open(name, mode, 0666);
-  if (descriptor < 0) {
+  Descriptor descriptor(name, mode);
+  if (!descriptor.open()) {
     access->status->error = errno;
     return nullptr;
   }
   auto* file = new (std::nothrow) SinkFile;
   struct stat information {};
-  if (file == nullptr || ::fstat(descriptor, &information) != 0) {
-    ::close(descriptor);
+  if (file == nullptr || ::fstat(descriptor.get(), &information) != 0) {
     delete file;
     return nullptr;
   }
-  file->descriptor = descriptor;
+  file->descriptor = std::move(descriptor);
   file->size = static_cast<haddr_t>(information.st_size);
   file->status = access->status;
   return &file->base;
@@ -63,8 +65,8 @@ H5FD_t* open_sink(const char* name, unsigned flags, hid_t access_list, haddr_t) 
 
 herr_t close_sink(H5FD_t* file) {
   SinkFile* self = sink(file);
-  // Network file systems report some failed writes only here.
-  if (::close(self->descriptor) != 0 && self->status->error == 0) self->status->error = errno;
+  const int error = self->descriptor.close();
+  if (self->status->error == 0) self->status->error = error;
   delete self;
   return 0;
 }
@@ -89,45 +91,27 @@ haddr_t sink_size(const H5FD_t* file, H5FD_mem_t) {
 }
 
 herr_t read_sink(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, void* out) {
-  auto* bytes = static_cast<char*>(out);
-  while (size > 0) {
-    const ssize_t got = ::pread(sink(file)->descriptor, bytes, size, static_cast<off_t>(address));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return -1;
-    if (got == 0) {
-      // Given out but never written: reads as zeros, as in a file with a hole.
-      std::memset(bytes, 0, size);
-      return 0;
-    }
-    bytes += got;
-    address += static_cast<haddr_t>(got);
-    size -= static_cast<std::size_t>(got);
-  }
+  const ssize_t got = read_at(sink(file)->descriptor, out, size, static_cast<std::int64_t>(address));
+  if (got < 0) return -1;
+  // Given out but never written: reads as zeros, as in a file with a hole.
+  const auto done = static_cast<std::size_t>(got);
+  std::memset(static_cast<char*>(out) + done, 0, size - done);
   return 0;
 }
 
 herr_t write_sink(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, const void* in) {
   SinkFile* self = sink(file);
   self->size = std::max(self->size, address + size);
-  const auto* bytes = static_cast<const char*>(in);
-  while (size > 0 && self->status->error == 0) {
-    const ssize_t written = ::pwrite(self->descriptor, bytes, size, static_cast<off_t>(address));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {
-      self->status->error = written == 0 ? ENOSPC : errno;
-      break;
-    }
-    bytes += written;
-    address += static_cast<haddr_t>(written);
-    size -= static_cast<std::size_t>(written);
-  }
+  if (self->status->error == 0)
+    self->status->error =
+        write_at(self->descriptor, {static_cast<const char*>(in), size}, static_cast<std::int64_t>(address));
   return 0;
 }
 
 herr_t truncate_sink(H5FD_t* file, hid_t, hbool_t) {
   SinkFile* self = sink(file);
   if (self->allocated == self->size) return 0;
-  if (self->status->error == 0 && ::ftruncate(self->descriptor, static_cast<off_t>(self->allocated)) != 0)
+  if (self->status->error == 0 && ::ftruncate(self->descriptor.get(), static_cast<off_t>(self->allocated)) != 0)
     self->status->error = errno;
   self->size = self->allocated;
   return 0;

@@ -5,13 +5,13 @@
 #include <cmath>
 #include <limits>
 
+#include "array/stored_array.hpp"
+#include "array/tile.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/hdf5_file.hpp"
-#include "hdf5/stored_array.hpp"
+#include "hdf5/texts.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/labelled_file.hpp"
-#include "shard/shard_header.hpp"
-#include "shard/tile.hpp"
 #include "text/sparse_row.hpp"
 
 namespace scrm {
@@ -129,27 +129,9 @@ void LabelledReader::read_names() {
   const hdf5::Handle dataset(H5Dopen2(file_.handle.get(), name, H5P_DEFAULT), H5Dclose);
   if (!dataset.valid()) fail(name, "is not a dataset");
   const hdf5::Handle space(H5Dget_space(dataset.get()), H5Sclose);
-  const hdf5::Handle type(H5Dget_type(dataset.get()), H5Tclose);
-  if (H5Tget_class(type.get()) != H5T_STRING) fail(name, "must hold text");
-  const auto count = static_cast<std::int64_t>(H5Sget_simple_extent_npoints(space.get()));
+  const hssize_t count = H5Sget_simple_extent_npoints(space.get());
   if (count != data_.labels) fail(name, fmt::format("has {} names for {} labels", count, data_.labels));
-  const auto cannot = [&] { hdf5::fail(ErrorKind::data, "cannot be read", {.file = *file_.path, .dataset = name}); };
-  const auto labels = static_cast<std::size_t>(count);
-  if (H5Tis_variable_str(type.get()) > 0) {
-    std::vector<char*> texts(labels, nullptr);
-    // In the file's own character set: HDF5 refuses to turn one into the other.
-    if (H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()) < 0) cannot();
-    for (const char* text : texts) data_.label_names.emplace_back(text == nullptr ? "" : text);
-    H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, texts.data());
-    return;
-  }
-  const std::size_t size = H5Tget_size(type.get());
-  std::string texts(labels * size, '\0');
-  if (H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()) < 0) cannot();
-  for (std::size_t k = 0; k < labels; ++k) {
-    const std::string padded = texts.substr(k * size, size);
-    data_.label_names.push_back(padded.substr(0, padded.find('\0')));
-  }
+  data_.label_names = hdf5::read_texts(dataset.get(), {.file = *file_.path, .dataset = name});
 }
 
 void LabelledReader::read_context() {
@@ -201,7 +183,7 @@ void LabelledReader::read_sparse() {
   if (indptr.rows() != data_.rows + 1)
     fail(indptr.name(), fmt::format("has {} values, but label has {} rows, which needs {}", indptr.rows(), data_.rows,
                                     data_.rows + 1));
-  const std::vector<std::int64_t> offsets = read_offsets(file_, indptr, 0, data_.rows, indices.rows());
+  const std::vector<std::int64_t> offsets = indptr.read_offsets(file_, 0, data_.rows, indices.rows());
   if (offsets.back() != indices.rows())
     fail(indptr.name(), fmt::format("ends at {}, but there are {} entries", offsets.back(), indices.rows()),
          data_.rows);

@@ -3,22 +3,20 @@
 #include <algorithm>
 #include <cstring>
 
+#include "array/chunk_filters.hpp"
+#include "array/chunked_dataset.hpp"
 #include "hdf5/attributes.hpp"
-#include "hdf5/chunked_dataset.hpp"
 #include "hdf5/hdf5_handle.hpp"
 #include "hdf5/hdf5_sink.hpp"
+#include "hdf5/texts.hpp"
 #include "scrm/io/atomic_file.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/labelled_file.hpp"
-#include "scrm/io/shard_writer.hpp"
-#include "shard/encoded_rows.hpp"
 
 namespace scrm {
 namespace {
 
 constexpr std::int64_t kFormatVersion = 1;
-// Sparse entries in a chunk: as many as a shard has.
-constexpr std::int64_t kEntriesPerChunk = std::int64_t{1} << 18;
 
 void check_shape(const std::string& path, const LabelledData& data) {
   const auto require = [&](bool good, const char* what) {
@@ -83,12 +81,8 @@ class LabelledWriter {
   }
 
   std::int64_t rows_per_chunk() const {
-    Schema schema;
-    schema.action_kind = ActionKind::multilabel;
-    schema.num_actions = data_.labels;
-    schema.features = data_.features;
-    schema.sparse = data_.sparse;
-    return std::clamp(data_.rows, std::int64_t{1}, chunk_rows(schema, {}));
+    const std::int64_t widest = std::max<std::int64_t>(data_.sparse ? 0 : data_.features, data_.labels);
+    return std::clamp(data_.rows, std::int64_t{1}, default_chunk_rows(widest * std::int64_t{sizeof(double)}));
   }
 
   void write_table(const char* name, Element element, std::int64_t width, const void* values) {
@@ -131,15 +125,12 @@ class LabelledWriter {
   }
 
   void write_names() {
-    std::vector<const char*> texts;
-    for (const std::string& name : data_.label_names) texts.push_back(name.c_str());
+    const std::vector<const char*> texts = hdf5::text_pointers(data_.label_names);
     const hsize_t count = texts.size();
     const hdf5::Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
-    const hdf5::Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+    const hdf5::Handle type = hdf5::text_type();
     const hdf5::Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-    const bool good = H5Tset_size(type.get(), H5T_VARIABLE) >= 0 && H5Tset_cset(type.get(), H5T_CSET_UTF8) >= 0 &&
-                      H5Pset_obj_track_times(properties.get(), false) >= 0;
-    if (!good) fail("cannot set up label_names");
+    if (H5Pset_obj_track_times(properties.get(), false) < 0) fail("cannot set up label_names");
     const hdf5::Handle dataset(
         H5Dcreate2(handle_.get(), "label_names", type.get(), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
         H5Dclose);

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <filesystem>
 
 #include "scrm/io/arff.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/labelled_file.hpp"
+#include "scrm/kernels/ignore_case.hpp"
 
 namespace scrm {
 namespace {
@@ -52,11 +52,11 @@ void require_no_libsvm_options(const std::string& path, const LabelledOptions& o
 }  // namespace
 
 LabelledFormat labelled_format(const std::string& path) {
-  std::string ending = fs::path(path).extension().string();
-  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (ending == ".arff") return LabelledFormat::arff;
-  if (ending == ".libsvm" || ending == ".svm" || ending == ".txt") return LabelledFormat::libsvm;
-  if (ending == ".h5" || ending == ".hdf5") return LabelledFormat::hdf5;
+  const std::string ending = fs::path(path).extension().string();
+  const auto is = [&ending](const char* known) { return equal_ignoring_case(ending, known); };
+  if (is(".arff")) return LabelledFormat::arff;
+  if (is(".libsvm") || is(".svm") || is(".txt")) return LabelledFormat::libsvm;
+  if (is(".h5") || is(".hdf5")) return LabelledFormat::hdf5;
   fail_usage(path, "its ending does not tell what it is; .arff, .libsvm, .svm, .txt and .h5 are known");
 }
 

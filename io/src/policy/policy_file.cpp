@@ -14,9 +14,9 @@
 #include <string_view>
 #include <utility>
 
-#include "file/suggestion.hpp"
 #include "scrm/io/atomic_file.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/spelling.hpp"
 
 namespace scrm {
 namespace {

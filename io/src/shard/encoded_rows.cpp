@@ -1,25 +1,15 @@
 #include "shard/encoded_rows.hpp"
 
-#include <libdeflate.h>
-
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <type_traits>
 
+#include "array/chunk_filters.hpp"
+#include "array/chunked_dataset.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {
 namespace {
-
-// A chunk is read, inflated and held whole: this many bytes keeps a few of them per thread affordable.
-constexpr std::int64_t kLargestChunk = std::int64_t{16} << 20;
-constexpr std::int64_t kDefaultChunkRows = 65536;
-// Measured on 4 million shuffled normal doubles: level 4 leaves 87.7 % of the bytes, level 6 takes a third more time
-// for no gain, level 1 saves a third of the time and leaves 88.1 %.
-constexpr int kDeflateLevel = 4;
 
 /// Rows [from, to) of `width` columns, kBlockRows apart, become row-major. Eight rows at a time: a cache line of each
 /// source column is then used up while it is there, however many columns map to the same cache set.
@@ -108,31 +98,6 @@ void append_sparse(const Schema& schema, const SparseContext& sparse, int from, 
     narrow[i] = static_cast<float>(sparse.values[begin + static_cast<std::int64_t>(i)]);
 }
 
-/// Byte k of every element goes to plane k, as HDF5's shuffle filter lays them out.
-template <std::size_t Size>
-void shuffle(const std::byte* source, std::size_t elements, std::byte* out) noexcept {
-  for (std::size_t i = 0; i < elements; ++i)
-    for (std::size_t k = 0; k < Size; ++k) out[k * elements + i] = source[i * Size + k];
-}
-
-struct FreeCompressor {
-  void operator()(libdeflate_compressor* compressor) const noexcept { libdeflate_free_compressor(compressor); }
-};
-
-/// One compressor per thread: it is large to set up and may serve one call at a time.
-libdeflate_compressor* compressor() {
-  thread_local const std::unique_ptr<libdeflate_compressor, FreeCompressor> instance(
-      libdeflate_alloc_compressor(kDeflateLevel));
-  if (!instance) throw std::bad_alloc();
-  return instance.get();
-}
-
-std::vector<std::byte> deflated(const std::vector<std::byte>& bytes) {
-  std::vector<std::byte> out(libdeflate_zlib_compress_bound(compressor(), bytes.size()));
-  out.resize(libdeflate_zlib_compress(compressor(), bytes.data(), bytes.size(), out.data(), out.size()));
-  return out;
-}
-
 }  // namespace
 
 std::vector<ShardColumn> shard_columns(const Schema& schema, const WriteOptions& options) {
@@ -172,9 +137,7 @@ std::int64_t chunk_rows(const Schema& schema, const WriteOptions& options) noexc
   const std::int64_t context = schema.sparse ? 0 : schema.features * (schema.context_type == FloatType::f32 ? 4 : 8);
   const bool labels = schema.action_kind == ActionKind::multilabel;
   const std::int64_t widest = std::max({std::int64_t{8}, context, labels ? std::int64_t{8} * schema.num_actions : 0});
-  // A power of two, so that chunks and blocks share their borders.
-  const auto fitting = static_cast<std::uint64_t>(std::max<std::int64_t>(1, kLargestChunk / widest));
-  return std::min(kDefaultChunkRows, static_cast<std::int64_t>(std::bit_floor(fitting)));
+  return default_chunk_rows(widest);
 }
 
 void gather_rows(const Schema& schema, const std::vector<ShardColumn>& columns, const Block& block, int from, int to,
@@ -195,16 +158,6 @@ void gather_rows(const Schema& schema, const std::vector<ShardColumn>& columns, 
   }
   if (schema.sparse) append_sparse(schema, block.sparse, from, to, out);
   out.rows += to - from;
-}
-
-void pack_chunk(std::vector<std::byte>& bytes, Element element, std::int64_t chunk_elements, bool gzip) {
-  const auto elements = static_cast<std::size_t>(chunk_elements);
-  bytes.resize(elements * element_size(element));
-  if (!gzip) return;
-  std::vector<std::byte> shuffled(element_size(element) > 1 ? bytes.size() : 0);
-  if (element_size(element) == 4) shuffle<4>(bytes.data(), elements, shuffled.data());
-  if (element_size(element) == 8) shuffle<8>(bytes.data(), elements, shuffled.data());
-  bytes = deflated(shuffled.empty() ? bytes : shuffled);
 }
 
 void pack_rows(const std::vector<ShardColumn>& columns, std::int64_t chunk, bool gzip, EncodedRows& rows) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hdf5/element.hpp"
+#include "array/element.hpp"
 #include "scrm/io/schema.hpp"
 #include "scrm/io/shard_writer.hpp"
 #include "scrm/kernels/block.hpp"
@@ -48,10 +48,6 @@ struct EncodedRows {
 /// Appends rows [from, to) of a block to plain rows.
 void gather_rows(const Schema& schema, const std::vector<ShardColumn>& columns, const Block& block, int from, int to,
                  EncodedRows& out);
-
-/// Turns plain values into the bytes of a chunk of `chunk_elements` elements: padded with zeros and, with gzip,
-/// shuffled and deflated.
-void pack_chunk(std::vector<std::byte>& bytes, Element element, std::int64_t chunk_elements, bool gzip);
 
 /// Packs every column of plain rows for chunks of `chunk` rows.
 void pack_rows(const std::vector<ShardColumn>& columns, std::int64_t chunk, bool gzip, EncodedRows& rows);

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "hdf5/stored_array.hpp"
+#include "array/stored_array.hpp"
 
 namespace scrm {
 

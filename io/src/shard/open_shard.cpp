@@ -49,7 +49,7 @@ ShardSlice OpenShard::fetch(std::int64_t first, std::int64_t rows) {
   slice.rows = rows;
   if (context_) slice.context = context_->fetch(file_, first, rows);
   if (indptr_) {
-    slice.offsets = read_offsets(file_, *indptr_, first, rows, indices_->rows());
+    slice.offsets = indptr_->read_offsets(file_, first, rows, indices_->rows());
     const std::int64_t begin = slice.offsets.front();
     const std::int64_t entries = slice.offsets.back() - begin;
     slice.indices = indices_->fetch(file_, begin, entries);

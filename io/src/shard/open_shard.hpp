@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "array/stored_array.hpp"
 #include "hdf5/hdf5_file.hpp"
-#include "hdf5/stored_array.hpp"
 #include "scrm/io/schema.hpp"
 #include "shard/shard_rows.hpp"
 

@@ -273,7 +273,7 @@ void HeaderReader::read_sparse_context() {
   constexpr std::int64_t kAtOnce = std::int64_t{32} * kBlockRows;
   for (std::int64_t first = 0; first < header_.rows; first += kAtOnce) {
     const std::int64_t rows = std::min(kAtOnce, header_.rows - first);
-    const auto offsets = read_offsets(file_, indptr, first, rows, indices.rows());
+    const auto offsets = indptr.read_offsets(file_, first, rows, indices.rows());
     for (std::int64_t row = 0; row < rows; row += kBlockRows) {
       header_.entries_before.push_back(offsets[static_cast<std::size_t>(row)]);
     }
@@ -308,25 +308,6 @@ void HeaderReader::read_targets() {
 
 ShardHeader read_shard_header(const Hdf5File& file, const ReadOptions& options) {
   return HeaderReader(file, options).read();
-}
-
-std::vector<std::int64_t> read_offsets(const Hdf5File& file, const StoredArray& indptr, std::int64_t first,
-                                       std::int64_t rows, std::int64_t entries) {
-  std::vector<std::int64_t> offsets = indptr.read_integers(file, first, rows + 1);
-  const auto bad = [&](std::size_t i, const std::string& why) {
-    const std::int64_t row = first + static_cast<std::int64_t>(i);
-    throw Error(ErrorKind::data, why, {.file = *file.path, .dataset = indptr.name(), .row = row});
-  };
-  if (first == 0 && offsets.front() != 0)
-    bad(0, fmt::format("{} is not 0, where the entries of the first row begin", offsets.front()));
-  std::int64_t before = 0;
-  for (std::size_t i = 0; i < offsets.size(); ++i) {
-    const std::int64_t at = offsets[i];
-    if (at < before) bad(i, fmt::format("{} is less than {}, which it follows", at, before));
-    if (at > entries) bad(i, fmt::format("{} is beyond the {} entries there are", at, entries));
-    before = at;
-  }
-  return offsets;
 }
 
 }  // namespace scrm

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "array/stored_array.hpp"
 #include "hdf5/hdf5_file.hpp"
-#include "hdf5/stored_array.hpp"
 #include "scrm/io/dataset.hpp"
 
 namespace scrm {
@@ -32,10 +32,5 @@ struct ShardHeader {
 
 /// Reads and checks. Needs the hdf5::Lock.
 ShardHeader read_shard_header(const Hdf5File& file, const ReadOptions& options);
-
-/// Entries of rows [first, first + rows) of a sparse context: rows + 1 offsets that never fall and end within
-/// `entries`. Needs the hdf5::Lock.
-std::vector<std::int64_t> read_offsets(const Hdf5File& file, const StoredArray& indptr, std::int64_t first,
-                                       std::int64_t rows, std::int64_t entries);
 
 }  // namespace scrm

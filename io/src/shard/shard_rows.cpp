@@ -7,7 +7,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "shard/bad_rows.hpp"
+#include "audit/bad_rows.hpp"
+#include "shard/transpose.hpp"
 
 namespace scrm {
 namespace {
@@ -221,7 +222,7 @@ void BlockDecoder::decode_entries(const Part& part) {
     std::int32_t* out = out_.indices().data() + before + (from - offsets[0]);
     if (schema_.features > 0 && to_columns(view, in_range, out)) return;
     for_each_value(view, [&](int i, std::int64_t, double value) {
-      if (value >= in_range.low && value <= in_range.high) return;
+      if (in_range.holds(value)) return;
       throw Error(
           ErrorKind::data,
           fmt::format("{} (entry {}) is not the index of one of {} features", value, from + i, schema_.features),

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hdf5/stored_array.hpp"
+#include "array/stored_array.hpp"
 #include "scrm/io/dataset.hpp"
 
 namespace scrm {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "array/chunked_dataset.hpp"
 #include "hdf5/attributes.hpp"
-#include "hdf5/chunked_dataset.hpp"
 #include "hdf5/hdf5_handle.hpp"
 #include "hdf5/hdf5_sink.hpp"
 #include "scrm/io/atomic_file.hpp"
@@ -18,8 +18,6 @@ namespace {
 
 constexpr const char* kFormat = "scrm-log";
 constexpr std::int64_t kFormatVersion = 1;
-// Sparse entries in a chunk: 2 MiB of values, enough to compress well, little to inflate for a few rows.
-constexpr std::int64_t kEntriesPerChunk = std::int64_t{1} << 18;
 
 void check_options(const std::string& path, const Schema& schema, const WriteOptions& options) {
   const auto fail_usage = [&](const std::string& what) { throw Error(ErrorKind::usage, what, {.file = path}); };

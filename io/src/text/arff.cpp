@@ -1,16 +1,14 @@
 #include "scrm/io/arff.hpp"
 
-#include <fast_float/fast_float.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
-#include "file/suggestion.hpp"
-#include "scrm/io/csv_reader.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/numbers.hpp"
+#include "scrm/io/spelling.hpp"
 #include "text/arff_header.hpp"
 #include "text/sparse_row.hpp"
 #include "text/text_file.hpp"
@@ -212,19 +210,23 @@ void ArffReader::read_sparse(const char* at, const char* end) {
 
 const char* ArffReader::read_index(const char* at, const char* end, std::size_t& attribute) const {
   while (at != end && is_blank(*at)) ++at;
-  const auto [behind, error] = std::from_chars(at, end, attribute);
-  if (error == std::errc::invalid_argument || (behind != end && !is_blank(*behind) && !ends_value(*behind)))
+  const char* const behind = std::find_if(at, end, ends_value);
+  const std::string_view text(at, static_cast<std::size_t>(behind - at));
+  const std::optional<std::int64_t> number = parse_integer(text);
+  if (!number || *number < 0)
     file_->fail(fmt::format("'{}' does not begin with the number of an attribute", excerpt({at, end})));
-  if (error != std::errc() || attribute >= attributes_.size())
-    file_->fail(fmt::format("there is no attribute {}; the {} declared count from 0 to {}", std::string(at, behind),
-                            attributes_.size(), attributes_.size() - 1));
+  attribute = static_cast<std::size_t>(*number);
+  if (attribute >= attributes_.size())
+    file_->fail(fmt::format("there is no attribute {}; the {} declared count from 0 to {}", text, attributes_.size(),
+                            attributes_.size() - 1));
   return behind;
 }
 
 const char* ArffReader::read_value(const char* at, const char* end, std::size_t j, double& value) const {
   while (at != end && is_blank(*at)) ++at;
-  const auto [behind, error] = fast_float::from_chars(at, end, value);
-  const bool plain = error == std::errc() && (behind == end || ends_value(*behind));
+  const char* const behind = std::find_if(at, end, ends_value);
+  const std::optional<double> plain = parse_double({at, static_cast<std::size_t>(behind - at)});
+  if (plain) value = *plain;
   at = plain ? behind : read_value_slowly(at, end, j, value);
   check_value(j, value);
   while (at != end && is_blank(*at)) ++at;
@@ -237,7 +239,9 @@ const char* ArffReader::read_value_slowly(const char* at, const char* end, std::
   if (!take_word(rest, ",}%", text)) fail(j, fmt::format("has a quote that is not closed: {}", excerpt(rest)));
   if (text == "?" && *at == '?') fail(j, "is missing ('?'); fill it in or remove the row");
   if (text.empty()) fail(j, "has no value");
-  if (!parse_number(text, value)) fail(j, fmt::format("is '{}', which is not a number", excerpt(text)));
+  const std::optional<double> number = parse_double(text);
+  if (!number) fail(j, fmt::format("is '{}', which is not a number", excerpt(text)));
+  value = *number;
   return rest.data();
 }
 

@@ -2,20 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cmath>
 
-#include "scrm/io/csv_reader.hpp"
+#include "file/text.hpp"
+#include "scrm/io/numbers.hpp"
+#include "scrm/kernels/ignore_case.hpp"
 
 namespace scrm {
 namespace {
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
-  });
-}
 
 class HeaderParser {
  public:
@@ -75,11 +69,11 @@ class HeaderParser {
   void read_values(std::string_view& rest, ArffAttribute& attribute) const {
     for (;;) {
       const std::string text = word(rest, ",}");
-      double value = 0;
-      if (!parse_number(text, value) || !std::isfinite(value))
+      const std::optional<double> value = parse_double(text);
+      if (!value || !std::isfinite(*value))
         file_.fail(fmt::format("attribute '{}' may be '{}', which is not a number; turn it into attributes {{0,1}}",
                                attribute.name, excerpt(text)));
-      attribute.values.push_back(value);
+      attribute.values.push_back(*value);
       rest = trimmed(rest);
       if (rest.empty()) file_.fail(fmt::format("the values of attribute '{}' do not end in }}", attribute.name));
       const char next = rest.front();

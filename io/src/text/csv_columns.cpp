@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
-#include "file/suggestion.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/spelling.hpp"
 
 namespace scrm {
 namespace {

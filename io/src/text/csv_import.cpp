@@ -12,9 +12,10 @@
 #include <utility>
 
 #include "scrm/io/atomic_folder.hpp"
-#include "scrm/io/csv_reader.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/numbers.hpp"
 #include "text/csv_columns.hpp"
+#include "text/csv_reader.hpp"
 #include "text/csv_rows.hpp"
 
 namespace scrm {
@@ -50,9 +51,9 @@ CsvTotals scan_totals(const CsvImport& import, const CsvColumns& columns, const 
   while (reader.next()) {
     if (++found.records % kBlockRows == 0 && progress) progress(reader.bytes_done(), reader.bytes_total());
     const std::size_t field = columns.action.front();
-    double action = 0;
-    if (categorical && field < reader.fields().size() && parse_number(reader.fields()[field], action))
-      found.largest_action = std::max(found.largest_action, action);
+    if (!categorical || field >= reader.fields().size()) continue;
+    if (const auto action = parse_double(reader.fields()[field]))
+      found.largest_action = std::max(found.largest_action, *action);
   }
   return found;
 }
@@ -139,18 +140,9 @@ class ShardSequence {
   std::int64_t rows_ = 0;
 };
 
-void require_no_bad_rows(const CsvImport& import, const CsvRows& rows, std::int64_t bad) {
-  if (bad == 0) return;
-  throw Error(ErrorKind::data,
-              fmt::format("{} ({} bad row{} in all; --skip-bad-rows goes on without {})", rows.first_error(), bad,
-                          bad == 1 ? "" : "s", bad == 1 ? "it" : "them"),
-              {.file = import.file});
-}
-
 /// Reads all records; `out` is null once a bad row has made writing pointless and only counting is left.
-std::int64_t read_records(const CsvImport& import, CsvReader& reader, CsvRows& rows, ShardSequence* out,
-                          const BytesProgress& progress) {
-  std::int64_t bad = 0;
+void read_records(const CsvImport& import, CsvReader& reader, CsvRows& rows, ShardSequence* out,
+                  const BytesProgress& progress) {
   for (std::int64_t record = 0; reader.next(); ++record) {
     if (out != nullptr && (rows.full() || out->ends_before(record, rows.rows()))) {
       out->append(rows.take());
@@ -159,12 +151,9 @@ std::int64_t read_records(const CsvImport& import, CsvReader& reader, CsvRows& r
     } else if (rows.full()) {
       rows.take();
     }
-    if (rows.add(reader.fields(), reader.line())) continue;
-    ++bad;
-    if (!import.skip_bad_rows) out = nullptr;
+    if (!rows.add(reader.fields(), reader.line()) && !import.skip_bad_rows) out = nullptr;
   }
   if (out != nullptr) out->append(rows.take());
-  return bad;
 }
 
 }  // namespace
@@ -215,8 +204,8 @@ CsvImportResult import_csv(const CsvImport& import, const BytesProgress& progres
 
   CsvRows rows(columns, reader.header());
   ShardSequence shards(import, columns.schema, found.records);
-  const std::int64_t bad = read_records(import, reader, rows, &shards, progress);
-  if (!import.skip_bad_rows) require_no_bad_rows(import, rows, bad);
+  read_records(import, reader, rows, &shards, progress);
+  if (!import.skip_bad_rows) rows.require_no_bad_rows(import.file, true);
   shards.commit();
 
   CsvImportResult result;

@@ -1,19 +1,15 @@
-#include "scrm/io/csv_reader.hpp"
+#include "text/csv_reader.hpp"
 
-#include <fast_float/fast_float.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstring>
 #include <map>
 #include <utility>
 
 #include "scrm/io/error.hpp"
+#include "scrm/io/numbers.hpp"
 #include "text/text_file.hpp"
 
 namespace scrm {
@@ -48,60 +44,20 @@ inline char* find_end(char* at, char delimiter) noexcept {
 
 }  // namespace
 
-bool parse_number(std::string_view text, double& value) noexcept {
-  text = trimmed(text);
-  if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
-  const auto [end, error] = fast_float::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
-
 CsvReader::CsvReader(std::string path, char delimiter) : path_(std::move(path)), delimiter_(delimiter) {
   if (delimiter == '"' || delimiter == '\n' || delimiter == '\r' || delimiter == '\0')
     throw Error(ErrorKind::usage, "quotes and line breaks cannot delimit fields", {.file = path_});
-  open();
-  try {
-    buffer_.resize(kBufferBytes + kPadding);
-    cursor_ = end_ = buffer_.data();
-    refill();
-    check_first_bytes();
-    read_header();
-  } catch (...) {
-    ::close(descriptor_);
-    throw;
-  }
-}
-
-CsvReader::~CsvReader() {
-  ::close(descriptor_);
+  file_ = open_text(path_, bytes_total_);
+  buffer_.resize(kBufferBytes + kPadding);
+  cursor_ = end_ = buffer_.data();
+  refill();
+  const std::string_view first(cursor_, static_cast<std::size_t>(end_ - cursor_));
+  cursor_ += first.size() - text_behind_mark(path_, first).size();
+  read_header();
 }
 
 void CsvReader::fail(std::int64_t line, const std::string& what) const {
   throw Error(ErrorKind::data, fmt::format("line {}: {}", line, what), {.file = path_});
-}
-
-void CsvReader::open() {
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor_ < 0)
-    throw Error(ErrorKind::file, fmt::format("cannot read: {}", std::strerror(errno)), {.file = path_});
-  struct stat information {};
-  if (::fstat(descriptor_, &information) != 0) return;
-  if (S_ISDIR(information.st_mode)) {
-    ::close(descriptor_);
-    throw Error(ErrorKind::file, "is a folder; give one text file", {.file = path_});
-  }
-  if (S_ISREG(information.st_mode)) bytes_total_ = information.st_size;
-}
-
-void CsvReader::check_first_bytes() {
-  const auto begins = [&](std::string_view bytes) {
-    return static_cast<std::size_t>(end_ - cursor_) >= bytes.size() &&
-           std::memcmp(cursor_, bytes.data(), bytes.size()) == 0;
-  };
-  if (begins("\xEF\xBB\xBF")) cursor_ += 3;
-  if (begins("\xFF\xFE") || begins("\xFE\xFF")) fail(1, "this is UTF-16 text; save it as UTF-8");
-  if (begins("\x1F\x8B"))
-    fail(1, "this file is compressed; unpack it, or pipe it in: zcat FILE | scrm import /dev/stdin ...");
-  if (begins("\x89HDF")) fail(1, "this is an HDF5 file, not text");
 }
 
 void CsvReader::read_header() {
@@ -111,8 +67,7 @@ void CsvReader::read_header() {
   for (const std::string_view field : fields()) {
     const std::string name(trimmed(field));
     const std::size_t position = header_.size() + 1;
-    double ignored = 0;
-    if (parse_number(name, ignored)) ++numbers;
+    if (parse_double(name)) ++numbers;
     if (name.empty() && fields().size() > 1) fail(line_, fmt::format("column {} has no name", position));
     const auto [before, is_new] = seen.emplace(name, position);
     if (!is_new)
@@ -134,11 +89,7 @@ void CsvReader::refill() {
   }
   cursor_ = buffer_.data();
   end_ = cursor_ + kept;
-  ssize_t got = 0;
-  do {
-    got = ::read(descriptor_, end_, buffer_.size() - kPadding - kept);
-  } while (got < 0 && errno == EINTR);
-  if (got < 0) throw Error(ErrorKind::file, fmt::format("cannot read: {}", std::strerror(errno)), {.file = path_});
+  const std::size_t got = read_text(path_, file_, end_, buffer_.size() - kPadding - kept);
   at_end_ = got == 0;
   end_ += got;
   std::memset(end_, '\n', kPadding);

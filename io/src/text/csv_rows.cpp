@@ -2,69 +2,39 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "scrm/io/csv_reader.hpp"
+#include "file/text.hpp"
+#include "scrm/io/error.hpp"
+#include "scrm/io/numbers.hpp"
 
 namespace scrm {
-namespace {
-
-constexpr double kLargest = std::numeric_limits<double>::max();
-constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
-
-// A quotation in a message stays on its line.
-constexpr std::size_t kQuoted = 40;
-
-std::string quoted(std::string_view text) {
-  return fmt::format("'{}{}'", text.substr(0, kQuoted), text.size() > kQuoted ? "..." : "");
-}
-
-}  // namespace
 
 CsvRows::CsvRows(const CsvColumns& columns, const std::vector<std::string>& header)
     : header_(header), buffer_(columns.schema), loss_sign_(columns.loss_sign) {
   const Schema& schema = columns.schema;
-  const bool discrete = schema.action_kind != ActionKind::continuous;
-  const double one = discrete ? 1 : kLargest;
-  const double widest = schema.context_type == FloatType::f32 ? double{std::numeric_limits<float>::max()} : kLargest;
-  const auto finite = [](double limit, BadRowReason reason) {
-    return FieldRule{0, -limit, limit, reason, reason, reason, false};
-  };
-  add_rules(columns.context, finite(widest, BadRowReason::context_not_finite));
-  if (discrete) {
-    const double last = schema.action_kind == ActionKind::multilabel ? 1 : schema.num_actions - 1;
-    constexpr BadRowReason kReason = BadRowReason::action_out_of_range;
-    add_rules(columns.action, {0, 0, last, kReason, kReason, kReason, true});
-  } else {
-    add_rules(columns.action, finite(kLargest, BadRowReason::action_not_finite));
+  const ActionKind kind = schema.action_kind;
+  AuditRule context = context_rule("context");
+  if (schema.context_type == FloatType::f32) {
+    constexpr double kWidest = std::numeric_limits<float>::max();
+    context.range = {-kWidest, kWidest};
   }
-  add_rules({columns.loss}, finite(kLargest, BadRowReason::loss_not_finite));
-  const FieldRule probability{0,
-                              kSmallest,
-                              one,
-                              BadRowReason::propensity_not_positive,
-                              BadRowReason::probability_above_one,
-                              BadRowReason::propensity_not_finite,
-                              false};
-  FieldRule propensity = probability;
-  if (schema.propensity == PropensityForm::logarithm) {
-    propensity.low = -kLargest;
-    propensity.high = discrete ? 0 : kLargest;
+  add_rules(columns.context, context);
+  if (schema.stage == RowStage::logged) {
+    add_rules(columns.action, action_rule(kind, schema.num_actions), kind != ActionKind::continuous);
+    add_rules({columns.loss}, loss_rule());
+    add_rules(columns.propensity, schema.propensity == PropensityForm::logarithm ? log_propensity_rule(kind)
+                                                                                 : propensity_rule(kind, "propensity"));
+    add_rules(columns.label_propensity, propensity_rule(kind, "label_propensity"));
+    for (std::size_t t = 0; t < columns.targets.size(); ++t)
+      add_rules({columns.targets[t]}, target_rule(kind, schema.targets[t]));
   }
-  add_rules(columns.propensity, propensity);
-  add_rules(columns.label_propensity, probability);
-  constexpr BadRowReason kTarget = BadRowReason::target_not_valid;
-  add_rules(columns.targets, {0, 0, one, kTarget, kTarget, kTarget, false});
   values_.resize(rules_.size());
 }
 
-void CsvRows::add_rules(const std::vector<std::size_t>& fields, const FieldRule& rule) {
-  for (const std::size_t field : fields) {
-    rules_.push_back(rule);
-    rules_.back().field = field;
-  }
+void CsvRows::add_rules(const std::vector<std::size_t>& fields, const AuditRule& rule, bool whole) {
+  for (const std::size_t field : fields) rules_.push_back({field, rule, whole});
 }
 
 void CsvRows::record_first_error(std::int64_t line, std::string_view column, const std::string& what) {
@@ -82,21 +52,23 @@ bool CsvRows::parse(std::span<const std::string_view> fields, std::int64_t line)
   }
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const std::string_view text = fields[rules_[i].field];
-    if (parse_number(text, values_[i])) continue;
+    if (const std::optional<double> value = parse_double(text)) {
+      values_[i] = *value;
+      continue;
+    }
     const bool missing = text.find_first_not_of(" \t") == std::string_view::npos;
     count(missing ? BadRecordReason::value_missing : BadRecordReason::not_a_number);
     record_first_error(line, header_[rules_[i].field],
-                       missing ? "the value is missing" : quoted(text) + " is not a number");
+                       missing ? "the value is missing" : fmt::format("'{}' is not a number", excerpt(text)));
     return false;
   }
   return true;
 }
 
-inline std::optional<BadRowReason> CsvRows::violation(const FieldRule& rule, double value) const noexcept {
-  const bool inside = value >= rule.low && value <= rule.high;
-  if (inside && (!rule.whole || value == std::floor(value))) return std::nullopt;
-  if (!std::isfinite(value)) return rule.not_finite;
-  return value < rule.low ? rule.below : rule.above;
+inline std::optional<BadRowReason> CsvRows::violation(const FieldRule& rule, double value) noexcept {
+  const std::optional<BadRowReason> reason = rule.rule.violation(value);
+  if (!reason && rule.whole && value != std::floor(value)) return BadRowReason::action_out_of_range;
+  return reason;
 }
 
 bool CsvRows::audit(std::span<const std::string_view> fields, std::int64_t line) {
@@ -111,12 +83,15 @@ bool CsvRows::audit(std::span<const std::string_view> fields, std::int64_t line)
   }
   if (!gravest) return true;
   ++bad_rows_[static_cast<std::size_t>(*gravest)];
-  record_first_error(line, header_[where], fmt::format("{}: {}", to_string(*gravest), quoted(fields[where])));
+  record_first_error(line, header_[where], fmt::format("{}: '{}'", to_string(*gravest), excerpt(fields[where])));
   return false;
 }
 
 bool CsvRows::add(std::span<const std::string_view> fields, std::int64_t line) {
-  if (!parse(fields, line) || !audit(fields, line)) return false;
+  if (!parse(fields, line) || !audit(fields, line)) {
+    ++bad_;
+    return false;
+  }
   store();
   ++rows_;
   return true;
@@ -133,6 +108,7 @@ void CsvRows::store() noexcept {
     double* out = buffer_.context_f64() + row;
     for (std::int64_t j = 0; j < schema.features; ++j) out[j * kBlockRows] = *value++;
   }
+  if (schema.stage == RowStage::contexts) return;
   switch (schema.action_kind) {
     case ActionKind::continuous:
       buffer_.action()[row] = *value++;
@@ -150,6 +126,11 @@ void CsvRows::store() noexcept {
   if (schema.label_propensity)
     for (int k = 0; k < schema.num_actions; ++k) buffer_.label_propensity()[k * kBlockRows + row] = *value++;
   for (std::size_t t = 0; t < schema.targets.size(); ++t) buffer_.target(static_cast<int>(t))[row] = *value++;
+}
+
+void CsvRows::require_no_bad_rows(const std::string& file, bool can_skip) const {
+  if (bad_ == 0) return;
+  throw Error(ErrorKind::data, first_error_ + " " + bad_rows_in_all(bad_, can_skip), {.file = file});
 }
 
 Block CsvRows::take() noexcept {

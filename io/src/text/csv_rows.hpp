@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "audit/audit_rule.hpp"
 #include "scrm/io/block_buffer.hpp"
 #include "scrm/io/csv_import.hpp"
 #include "text/csv_columns.hpp"
@@ -30,24 +31,21 @@ class CsvRows {
 
   const std::array<std::int64_t, kBadRecordReasons>& bad_records() const noexcept { return bad_records_; }
   const std::array<std::int64_t, kBadRowReasons>& bad_rows() const noexcept { return bad_rows_; }
-  /// Line, column and value of the first bad record; empty when all were good.
-  const std::string& first_error() const noexcept { return first_error_; }
+  /// Throws the Error that names line, column and value of the first bad record, and how many there were; does nothing
+  /// when there were none.
+  void require_no_bad_rows(const std::string& file, bool can_skip) const;
 
  private:
   /// A field that is read: where it stands, and how its value must be.
   struct FieldRule {
     std::size_t field;
-    double low;
-    double high;
-    BadRowReason below;  ///< what a value below `low` means, likewise the others
-    BadRowReason above;
-    BadRowReason not_finite;
+    AuditRule rule;
     bool whole;  ///< no fractions
   };
 
-  void add_rules(const std::vector<std::size_t>& fields, const FieldRule& rule);
+  void add_rules(const std::vector<std::size_t>& fields, const AuditRule& rule, bool whole = false);
   bool parse(std::span<const std::string_view> fields, std::int64_t line);
-  std::optional<BadRowReason> violation(const FieldRule& rule, double value) const noexcept;
+  static std::optional<BadRowReason> violation(const FieldRule& rule, double value) noexcept;
   bool audit(std::span<const std::string_view> fields, std::int64_t line);
   void store() noexcept;
   void record_first_error(std::int64_t line, std::string_view column, const std::string& what);
@@ -58,9 +56,10 @@ class CsvRows {
   std::vector<FieldRule> rules_;  // in the order values_ has: context, action, loss, propensity, labels, targets
   std::vector<double> values_;    // of the record at hand
   int rows_ = 0;
+  std::int64_t bad_ = 0;  // rows and records
   std::array<std::int64_t, kBadRecordReasons> bad_records_{};
   std::array<std::int64_t, kBadRowReasons> bad_rows_{};
-  std::string first_error_;
+  std::string first_error_;  // its line, column and value; empty while all were good
 };
 
 }  // namespace scrm

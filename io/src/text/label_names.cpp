@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "scrm/io/arff.hpp"
+#include "scrm/io/numbers.hpp"
 #include "text/text_file.hpp"
 
 namespace scrm {
@@ -44,10 +44,9 @@ bool append_entity(std::string_view name, std::string& out) {
   if (name.size() < 2 || name.front() != '#') return false;
   const bool hexadecimal = name[1] == 'x';
   name.remove_prefix(hexadecimal ? 2 : 1);
-  std::uint32_t code = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), code, hexadecimal ? 16 : 10);
-  if (error != std::errc() || end != name.data() + name.size() || code == 0 || code > 0x10FFFF) return false;
-  append_utf8(code, out);
+  const std::int64_t code = parse_integer(name, hexadecimal ? 16 : 10).value_or(0);
+  if (code < 1 || code > 0x10FFFF) return false;
+  append_utf8(static_cast<std::uint32_t>(code), out);
   return true;
 }
 

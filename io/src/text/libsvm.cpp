@@ -1,14 +1,13 @@
 #include "scrm/io/libsvm.hpp"
 
-#include <fast_float/fast_float.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "scrm/io/error.hpp"
+#include "scrm/io/numbers.hpp"
 #include "text/sparse_row.hpp"
 #include "text/text_file.hpp"
 
@@ -111,26 +110,21 @@ void LibsvmReader::read_entry(std::string_view token) {
     file_->fail(fmt::format("'{}' is not a feature and its value, such as 12:0.5", excerpt(token)));
   const std::int64_t feature = read_number(token.substr(0, colon), token, kMaxFeatures, "feature");
   update_extremes(feature, smallest_feature_, largest_feature_);
-  std::string_view text = token.substr(colon + 1);
-  if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
-  double value = 0;
-  const auto [end, error] = fast_float::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    file_->fail(fmt::format("the value in '{}' is not a number", excerpt(token)));
-  if (!std::isfinite(value)) file_->fail(fmt::format("the value in '{}' is not finite", excerpt(token)));
-  row_.add(feature, value);
+  const std::optional<double> value = parse_double(token.substr(colon + 1));
+  if (!value) file_->fail(fmt::format("the value in '{}' is not a number", excerpt(token)));
+  if (!std::isfinite(*value)) file_->fail(fmt::format("the value in '{}' is not finite", excerpt(token)));
+  row_.add(feature, *value);
 }
 
 std::int64_t LibsvmReader::read_number(std::string_view text, std::string_view token, std::int64_t most,
                                        const char* what) const {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc::invalid_argument || end != text.data() + text.size() || number < 0)
+  const std::optional<std::int64_t> number = parse_integer(text);
+  if (!number || *number < 0)
     file_->fail(
         fmt::format("'{}' in '{}' is not a {}: these are numbered from 0 or 1", excerpt(text), excerpt(token), what));
-  if (error != std::errc() || number > most)
+  if (*number > most)
     file_->fail(fmt::format("{} {} is too large: {} is the most that can be", what, excerpt(text), most));
-  return number;
+  return *number;
 }
 
 int LibsvmReader::first_label() const {

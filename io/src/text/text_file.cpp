@@ -17,59 +17,61 @@ namespace scrm {
 namespace {
 
 constexpr std::size_t kPipeStep = std::size_t{1} << 20;
-constexpr std::size_t kShown = 40;
-
-/// Closes at the end of a scope.
-struct Descriptor {
-  int number;
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
-  }
-};
+[[noreturn]] void fail_reading(const std::string& path) {
+  throw Error(ErrorKind::file, fmt::format("cannot read: {}", std::strerror(errno)), {.file = path});
+}
 
 }  // namespace
 
+Descriptor open_text(const std::string& path, std::int64_t& bytes) {
+  Descriptor file(path, O_RDONLY);
+  struct stat information {};
+  if (!file.open() || ::fstat(file.get(), &information) != 0) fail_reading(path);
+  if (S_ISDIR(information.st_mode)) throw Error(ErrorKind::file, "is a folder; give a text file", {.file = path});
+  bytes = S_ISREG(information.st_mode) ? information.st_size : 0;
+  return file;
+}
+
+std::size_t read_text(const std::string& path, const Descriptor& file, char* out, std::size_t size) {
+  const ssize_t got = read_some(file, out, size);
+  if (got < 0) fail_reading(path);
+  return static_cast<std::size_t>(got);
+}
+
+std::string_view text_behind_mark(const std::string& path, std::string_view bytes) {
+  const auto fail = [&](const char* what) { throw Error(ErrorKind::data, what, {.file = path}); };
+  const auto begins = [&](std::string_view mark) { return bytes.substr(0, mark.size()) == mark; };
+  if (begins("\xEF\xBB\xBF")) bytes.remove_prefix(3);
+  if (begins("\xFF\xFE") || begins("\xFE\xFF")) fail("is UTF-16 text; save it as UTF-8");
+  const std::string_view xz(
+      "\xFD"
+      "7zXZ");
+  if (begins("\x1F\x8B") || begins("BZh") || begins(xz) || begins("PK\x03\x04"))
+    fail("is compressed; unpack it, or pipe it in: zcat FILE | scrm import /dev/stdin ...");
+  if (begins("\x89HDF")) fail("is an HDF5 file, not text");
+  return bytes;
+}
+
 TextFile::TextFile(std::string path) : path_(std::move(path)) {
   read();
-  text_ = bytes_;
-  check_first_bytes();
+  text_ = text_behind_mark(path_, bytes_);
 }
 
 void TextFile::read() {
-  const auto cannot = [&](int error) {
-    throw Error(ErrorKind::file, fmt::format("cannot read: {}", std::strerror(error)), {.file = path_});
-  };
-  const Descriptor file{::open(path_.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.number < 0) cannot(errno);
-  struct stat information {};
-  if (::fstat(file.number, &information) != 0) cannot(errno);
-  if (S_ISDIR(information.st_mode)) throw Error(ErrorKind::file, "is a folder; give a text file", {.file = path_});
+  std::int64_t length = 0;
+  const Descriptor file = open_text(path_, length);
   // One byte more than the file has, so that its end is seen without growing the buffer.
-  std::size_t room = S_ISREG(information.st_mode) ? static_cast<std::size_t>(information.st_size) + 1 : kPipeStep;
+  std::size_t room = length > 0 ? static_cast<std::size_t>(length) + 1 : kPipeStep;
   std::size_t size = 0;
   for (;;) {
     if (bytes_.size() < size + room) bytes_.resize(size + room);
-    const ssize_t got = ::read(file.number, bytes_.data() + size, bytes_.size() - size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) cannot(errno);
+    const std::size_t got = read_text(path_, file, bytes_.data() + size, bytes_.size() - size);
     if (got == 0) break;
-    size += static_cast<std::size_t>(got);
+    size += got;
     // Doubling, so that a long pipe is not copied over and over.
     room = size < bytes_.size() ? bytes_.size() - size : std::max(kPipeStep, size);
   }
   bytes_.resize(size);
-}
-
-void TextFile::check_first_bytes() {
-  const auto begins = [&](std::string_view bytes) { return text_.substr(0, bytes.size()) == bytes; };
-  if (begins("\xEF\xBB\xBF")) text_.remove_prefix(3);
-  if (begins("\xFF\xFE") || begins("\xFE\xFF")) fail_file("is UTF-16 text; save it as UTF-8");
-  if (begins("\x1F\x8B") || begins("BZh") ||
-      begins("\xFD"
-             "7zXZ") ||
-      begins("PK\x03\x04"))
-    fail_file("is compressed; unpack it first");
-  if (begins("\x89HDF")) fail_file("is an HDF5 file, not text");
 }
 
 bool TextFile::next() noexcept {
@@ -88,20 +90,6 @@ void TextFile::fail(const std::string& what) const {
 
 void TextFile::fail_file(const std::string& what) const {
   throw Error(ErrorKind::data, what, {.file = path_});
-}
-
-std::string_view trimmed(std::string_view text) noexcept {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-std::string excerpt(std::string_view text) {
-  std::string shown(text.substr(0, kShown));
-  for (char& c : shown) {
-    if (static_cast<unsigned char>(c) < ' ') c = '?';
-  }
-  return text.size() > kShown ? shown + "..." : shown;
 }
 
 std::string common_name(const std::vector<std::string>& paths) {

@@ -6,12 +6,23 @@
 #include <string_view>
 #include <vector>
 
+#include "file/descriptor.hpp"
+#include "file/text.hpp"
+
 namespace scrm {
+
+/// Opens a text file or a pipe; `bytes` is its size, 0 for pipes, where it is not known.
+Descriptor open_text(const std::string& path, std::int64_t& bytes);
+/// Reads what is there, 0 at the end; throws when that fails.
+std::size_t read_text(const std::string& path, const Descriptor& file, char* out, std::size_t size);
+/// What follows a UTF-8 byte order mark in the first bytes of a file. Throws for what is no text that could be
+/// understood: UTF-16, compressed, HDF5.
+std::string_view text_behind_mark(const std::string& path, std::string_view bytes);
 
 /// Lines end in LF or CRLF; a UTF-8 byte order mark is dropped. Pipes are read to their end.
 class TextFile {
  public:
-  /// Throws when the file cannot be read or is no text that could be understood: UTF-16, compressed, HDF5.
+  /// Throws when the file cannot be read or is no text that could be understood.
   explicit TextFile(std::string path);
 
   const std::string& path() const noexcept { return path_; }
@@ -31,7 +42,6 @@ class TextFile {
 
  private:
   void read();
-  void check_first_bytes();
 
   std::string path_;
   std::string bytes_;
@@ -40,16 +50,6 @@ class TextFile {
   std::string_view line_;
   std::int64_t number_ = 0;
 };
-
-inline bool is_blank(char c) noexcept {
-  return c == ' ' || c == '\t';
-}
-
-/// Without blanks at either end.
-std::string_view trimmed(std::string_view text) noexcept;
-
-/// A part of the file as a message shows it: cut where it is long.
-std::string excerpt(std::string_view text);
 
 /// The file's name without folder and ending; of several files, what their names begin with alike ("scene" of
 /// scene-train.arff and scene-test.arff), or the first one's name where that is nothing.

@@ -1,8 +1,6 @@
 // labels: slow threads io
 #include <doctest/doctest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -10,22 +8,13 @@
 #include "scrm/engine/shard_source.hpp"
 #include "scrm/io/shard_writer.hpp"
 #include "support/check_report.hpp"
+#include "support/files.hpp"
 #include "support/random_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;
 
 namespace {
-
-/// A folder of its own that goes away with the test.
-struct TemporaryFolder {
-  TemporaryFolder() : path(std::filesystem::temp_directory_path() / ("scrm-evaluate-" + std::to_string(getpid()))) {
-    std::filesystem::remove_all(path);
-    std::filesystem::create_directories(path);
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path); }
-  std::filesystem::path path;
-};
 
 void write_shard(const std::string& path, const LoggedRows& rows, std::int64_t first, std::int64_t count,
                  const WriteOptions& options) {
@@ -112,7 +101,7 @@ TEST_CASE("evaluate: rows in memory and rows in shards of odd sizes give the sam
       {rich_schema(ActionKind::multilabel, true, FloatType::f64, PropensityForm::linear), false}};
   for (std::size_t c = 0; c < cases.size(); ++c) {
     CAPTURE(c);
-    const TemporaryFolder folder;
+    const Folder folder;
     const LoggedRows rows = random_rows(cases[c].schema, 20011, c + 50);
     WriteOptions options;
     options.gzip = cases[c].gzip;
@@ -120,7 +109,7 @@ TEST_CASE("evaluate: rows in memory and rows in shards of odd sizes give the sam
     std::int64_t first = 0;
     int shard = 0;
     for (const std::int64_t count : {1, 4999, 2048, 7, 12956}) {
-      write_shard((folder.path / ("part-" + std::to_string(shard++) + ".h5")).string(), rows, first, count, options);
+      write_shard(folder / ("part-" + std::to_string(shard++) + ".h5"), rows, first, count, options);
       first += count;
     }
     REQUIRE(first == rows.rows);
@@ -136,11 +125,11 @@ TEST_CASE("evaluate: rows in memory and rows in shards of odd sizes give the sam
 }
 
 TEST_CASE("evaluate: skipping bad rows equals never having had them, and says how many there were") {
-  const TemporaryFolder folder;
+  const Folder folder;
   const Schema schema = rich_schema(ActionKind::continuous, false, FloatType::f64, PropensityForm::linear);
   LoggedRows rows = random_rows(schema, 3000, 8);
   for (const std::size_t bad : {0, 17, 2047, 2048, 2999}) rows.propensity[bad] = -1;
-  write_shard((folder.path / "a.h5").string(), rows, 0, rows.rows, {});
+  write_shard(folder / "a.h5", rows, 0, rows.rows, {});
   ReadOptions read;
   read.targets = {"one", "two"};
   ShardSource source(Dataset({folder.path.string()}, read));

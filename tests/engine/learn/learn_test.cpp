@@ -3,15 +3,13 @@
 
 #include <doctest/doctest.h>
 
-#include <unistd.h>
 #include <cmath>
-
-#include <filesystem>
 #include <vector>
 
 #include "scrm/engine/shard_source.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/shard_writer.hpp"
+#include "support/files.hpp"
 #include "support/random_rows.hpp"
 #include "support/reference_objective.hpp"
 
@@ -150,14 +148,12 @@ TEST_CASE("learn: reaches the minimum of an independent Newton search on ten ran
 TEST_CASE("learn: rows in memory or streamed from shards, one thread or more: the same theta to the bit") {
   const LoggedRows rows = gaussian_logs(50000, 5);
   MemorySource source = make_source(rows);
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("scrm_learn_" + std::to_string(::getpid()));
-  std::filesystem::create_directory(folder);
+  const Folder folder;
   for (int shard = 0; shard < 3; ++shard) {
     WriteOptions write;
     write.chunk_rows = 1000;
     write.gzip = shard == 1;
-    ShardWriter writer((folder / ("part-" + std::to_string(shard) + ".h5")).string(), rows.schema, write);
+    ShardWriter writer(folder / ("part-" + std::to_string(shard) + ".h5"), rows.schema, write);
     const std::int64_t first = shard * 17001, last = std::min<std::int64_t>(rows.rows, first + 17001);
     for (std::int64_t row = first; row < last; row += 1000) {
       const int count = static_cast<int>(std::min<std::int64_t>(1000, last - row));
@@ -175,14 +171,13 @@ TEST_CASE("learn: rows in memory or streamed from shards, one thread or more: th
   for (const int threads : {1, 2, 5}) {
     PassOptions pass;
     pass.threads = threads;
-    ShardSource shards(Dataset({folder.string()}, {}));
+    ShardSource shards(Dataset({folder.path.string()}, {}));
     const LearnReport streamed = learn(shards, start_policy(rows.schema), options, pass);
     const LearnReport held = learn(source, start_policy(rows.schema), options, pass);
     CHECK(streamed.policies.front().policy.theta == first.policies.front().policy.theta);
     CHECK(held.policies.front().policy.theta == first.policies.front().policy.theta);
     CHECK(streamed.policies.front().lambda == first.policies.front().lambda);
   }
-  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("learn: several lambdas give the policies that each gives alone") {

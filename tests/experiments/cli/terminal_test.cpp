@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "cli/command.hpp"
-#include "cli/spelling.hpp"
+#include "cli/number_options.hpp"
 #include "scrm/io/error.hpp"
 
 using namespace scrm;
@@ -84,6 +84,7 @@ TEST_CASE("parse_size: M is 2^20, MB is 10^6, fractions and case are allowed") {
   CHECK(parse_size("4g") == std::size_t{4} << 30);
   CHECK(parse_size("1.5GiB") == std::size_t{3} << 29);
   CHECK(parse_size("2 MB") == 2000000);
+  CHECK(parse_size("+2K") == 2048);
   CHECK(parse_size("3T") == std::size_t{3} << 40);
 }
 
@@ -121,16 +122,12 @@ TEST_CASE("common options: defaults are the machine's, and --threads begins at o
   CHECK_THROWS_AS(app.parse("--memory lots"), Error);
 }
 
-TEST_CASE("closest_word: suggests slips of the keyboard and unique beginnings, not strangers") {
-  const std::vector<std::string> commands = {"simulate", "import", "inspect", "evaluate"};
-  CHECK(edit_distance("evalute", "evaluate") == 1);
-  CHECK(edit_distance("improt", "import") == 1);
-  CHECK(edit_distance("", "abc") == 3);
-  CHECK(closest_word("evalute", commands) == "evaluate");
-  CHECK(closest_word("inpsect", commands) == "inspect");
-  CHECK(closest_word("sim", commands) == "simulate");
-  CHECK(closest_word("i", commands) == std::nullopt);
-  CHECK(closest_word("deploy", commands) == std::nullopt);
-  CHECK(closest_word("", commands) == std::nullopt);
-  CHECK(closest_word("x", {}) == std::nullopt);
+TEST_CASE("number_option: a sign may stand before a number, and words, lists and hexadecimals are none") {
+  CHECK(number_option("+0.5") == 0.5);
+  CHECK(number_option("-1e-3") == -1e-3);
+  CHECK(number_option("inf") == std::numeric_limits<double>::infinity());
+  for (const char* text : {"", "nan", "auto", "0x10", "1,5", "1 2", "+-1"}) {
+    CAPTURE(text);
+    CHECK_FALSE(number_option(text));
+  }
 }

@@ -28,8 +28,8 @@ scrm::SimulateOptions options(std::uint64_t seed) {
 }
 
 void check_mean(const std::vector<double>& values, double expected) {
-  const Moments found = moments(values);
-  CHECK(std::abs(found.mean - expected) < kErrors * found.standard_error);
+  const scrm::Moments found = moments(values);
+  CHECK(std::abs(found.mean - expected) < kErrors * standard_error(found));
 }
 
 double normal_density(double z) {

@@ -1,28 +1,20 @@
 // labels: fast statistical
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "scrm/io/error.hpp"
 #include "scrm/io/labelled_file.hpp"
+#include "support/files.hpp"
 #include "support/labelled_problems.hpp"
 
 using namespace scrm;
 using namespace scrm_test;
 
 namespace {
-
-RunOptions few_rollouts(int rollouts) {
-  RunOptions options;
-  options.rollouts = rollouts;
-  return options;
-}
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
@@ -183,10 +175,8 @@ TEST_CASE("labelled contexts: two rows are too few, and the message says so") {
 
 TEST_CASE("labelled contexts: a file of labelled data is the problem of what it holds") {
   const LabelledData data = made_up_data(90, 4, 2);
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("scrm_world_" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
-  const std::string path = (folder / "own.h5").string();
+  const scrm::testing::Folder folder;
+  const std::string path = folder / "own.h5";
   write_labelled(path, data);
   const auto from_file = make_problem_factory(path, "");
   const auto from_memory = make_labelled_factory(std::make_shared<const LabelledData>(data), {});
@@ -195,7 +185,6 @@ TEST_CASE("labelled contexts: a file of labelled data is the problem of what it 
   const RunOptions options = few_rollouts(3);
   const auto a = from_file->make(1, options), b = from_memory->make(1, options);
   CHECK(logged(*a, {a->first_policy(true), false}, 2) == logged(*b, {b->first_policy(true), false}, 2));
-  std::filesystem::remove_all(folder);
 
   // One number, one bit or one habit that changes makes another environment.
   LabelledData other = data;

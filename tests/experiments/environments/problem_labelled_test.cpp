@@ -14,12 +14,6 @@ using namespace scrm_test;
 
 namespace {
 
-RunOptions few_rollouts(int rollouts) {
-  RunOptions options;
-  options.rollouts = rollouts;
-  return options;
-}
-
 /// |sum − expected| within 4.5 deviations of a sum of independent bits: false alarms 7e-6.
 struct BitCount {
   double found = 0, expected = 0, variance = 0;

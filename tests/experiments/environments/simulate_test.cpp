@@ -44,8 +44,8 @@ scrm::Policy softmax(int actions, double epsilon) {
 void check_inverse_propensities(const Rows& rows, bool logarithm, double actions) {
   std::vector<double> inverse;
   for (const double p : rows.propensity) inverse.push_back(logarithm ? std::exp(-p) : 1 / p);
-  const Moments found = moments(inverse);
-  CHECK(std::abs(found.mean - actions) < 4.5 * found.standard_error + 1e-9);
+  const scrm::Moments found = moments(inverse);
+  CHECK(std::abs(found.mean - actions) < 4.5 * standard_error(found) + 1e-9);
 }
 
 }  // namespace

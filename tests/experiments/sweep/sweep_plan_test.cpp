@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "scrm/io/labelled_file.hpp"
+#include "support/files.hpp"
 #include "support/labelled_problems.hpp"
-#include "support/runs.hpp"
 
 using namespace scrm;
 using scrm::testing::complaint;

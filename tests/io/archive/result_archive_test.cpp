@@ -2,15 +2,13 @@
 #include "scrm/io/result_archive.hpp"
 
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <fstream>
-#include <iterator>
 
 #include "archive/archive_layout.hpp"
-#include "file/utf8.hpp"
+#include "file/text.hpp"
 #include "hdf5/hdf5_handle.hpp"
+#include "support/files.hpp"
 #include "support/runs.hpp"
 
 using namespace scrm;
@@ -19,23 +17,6 @@ using namespace scrm::testing;
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-/// Files cannot grow beyond this many bytes while it lives: what a full disk looks like to a writer.
-struct SmallFiles {
-  rlimit before{};
-  explicit SmallFiles(rlim_t bytes) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &before);
-    const rlimit limit{bytes, before.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~SmallFiles() { setrlimit(RLIMIT_FSIZE, &before); }
-};
 
 ResultArchive made_up_archive(int runs) {
   ResultArchive archive;
@@ -86,7 +67,7 @@ TEST_CASE("an archive: everything reads back to the bit, for no run, one, and ma
     write_archive(folder / "a.h5", archive);
     check_same(read_archive(folder / "a.h5"), archive);
   }
-  CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 1);
+  CHECK(folder.entries() == 1);
 }
 
 TEST_CASE("an archive: runs without rollouts, without theta, and with long ones") {
@@ -174,7 +155,7 @@ TEST_CASE("an archive: a disk that fills up at any moment leaves the old one as 
     CHECK(message.rfind((folder / "a.h5") + ": ", 0) == 0);
     CHECK(holds(message, "File too large; free some space"));
     check_same(read_archive(folder / "a.h5"), made_up_archive(2));
-    CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 1);
+    CHECK(folder.entries() == 1);
   }
 }
 

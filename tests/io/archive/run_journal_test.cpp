@@ -2,7 +2,6 @@
 #include "scrm/io/run_journal.hpp"
 
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,13 +9,13 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <thread>
 
 #include "archive/journal_file.hpp"
 #include "archive/run_serialization.hpp"
+#include "support/files.hpp"
 #include "support/runs.hpp"
 
 using namespace scrm;
@@ -25,28 +24,6 @@ using namespace scrm::testing;
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-void write_bytes(const std::string& path, const std::string& bytes) {
-  fs::remove(path);  // to empty an old file would wait for the disk
-  std::ofstream(path, std::ios::binary) << bytes;
-}
-
-/// Files cannot grow beyond this many bytes while it lives: what a full disk looks like to a writer.
-struct SmallFiles {
-  rlimit before{};
-  explicit SmallFiles(rlim_t bytes) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &before);
-    const rlimit limit{bytes, before.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~SmallFiles() { setrlimit(RLIMIT_FSIZE, &before); }
-};
 
 /// A journal of `count` runs; the size of the file after its header and after each record.
 std::vector<std::size_t> write_runs(const std::string& path, int count) {
@@ -77,7 +54,7 @@ TEST_CASE("a journal: runs read back as they were appended, to the bit") {
   CHECK(contents->header_text == "a sweep");
   CHECK(holds_runs(contents->records, 50));
   CHECK(contents->torn_bytes == 0);
-  CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 1);
+  CHECK(folder.entries() == 1);
 }
 
 TEST_CASE("a journal: texts and headers of any bytes and any length") {

@@ -2,64 +2,24 @@
 #include "scrm/io/atomic_file.hpp"
 
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 
 #include "scrm/io/error.hpp"
+#include "support/files.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A folder of its own for each test.
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("scrm_atomic_" + std::to_string(::getpid()));
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
-  int entries() const {
-    return static_cast<int>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
-  }
-};
-
-/// Files cannot grow beyond this many bytes while it lives: what a full disk looks like to a writer.
-struct SmallFiles {
-  rlimit before{};
-  explicit SmallFiles(rlim_t bytes) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &before);
-    const rlimit limit{bytes, before.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~SmallFiles() { setrlimit(RLIMIT_FSIZE, &before); }
-};
-
-std::string content(const std::string& path) {
-  std::ifstream file(path);
-  std::string text;
-  std::getline(file, text, '\0');
-  return text;
-}
+using namespace scrm::testing;
 
 /// The message of the Error that writing there throws.
-std::string complaint(const std::string& path) {
-  try {
-    scrm::write_text_file(path, "text");
-  } catch (const scrm::Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+std::string writing_complaint(const std::string& path) {
+  return complaint([&] { scrm::write_text_file(path, "text"); });
 }
 
 }  // namespace
@@ -72,7 +32,7 @@ TEST_CASE("an atomic file: appears under its name with commit and not before") {
   CHECK(fs::path(file.temporary_path()).parent_path() == folder.path);
   CHECK(fs::path(file.temporary_path()).filename().string().front() == '.');
   file.commit();
-  CHECK(content(folder / "out.txt") == "hello");
+  CHECK(bytes_of(folder / "out.txt") == "hello");
   CHECK(folder.entries() == 1);
 }
 
@@ -89,9 +49,9 @@ TEST_CASE("an atomic file: an old file stays whole until the new one takes its p
     const scrm::AtomicFile abandoned(folder / "out.txt");
     std::ofstream(abandoned.temporary_path()) << "half";
   }
-  CHECK(content(folder / "out.txt") == "old");
+  CHECK(bytes_of(folder / "out.txt") == "old");
   scrm::write_text_file(folder / "out.txt", "new");
-  CHECK(content(folder / "out.txt") == "new");
+  CHECK(bytes_of(folder / "out.txt") == "new");
 }
 
 TEST_CASE("an atomic file: two writers of one name do not meet") {
@@ -107,14 +67,14 @@ TEST_CASE("an atomic file: a symbolic link is written through") {
   fs::create_symlink("real.txt", folder / "link.txt");
   scrm::write_text_file(folder / "link.txt", "new");
   CHECK(fs::is_symlink(folder / "link.txt"));
-  CHECK(content(folder / "real.txt") == "new");
+  CHECK(bytes_of(folder / "real.txt") == "new");
 }
 
 TEST_CASE("an atomic file: a name as long as the file system allows is no obstacle") {
   const Folder folder;
   const std::string name(255, 'x');
   scrm::write_text_file(folder / name, "text");
-  CHECK(content(folder / name) == "text");
+  CHECK(bytes_of(folder / name) == "text");
 }
 
 TEST_CASE("an atomic file: text may be empty or hold any byte") {
@@ -128,17 +88,17 @@ TEST_CASE("an atomic file: text may be empty or hold any byte") {
 TEST_CASE("an atomic file: a place that cannot be written is named") {
   const Folder folder;
   const std::string missing = folder / "none/out.txt";
-  CHECK(complaint(missing).rfind(missing + ": ", 0) == 0);
-  CHECK(holds(complaint(missing), "does not exist"));
-  CHECK(holds(complaint(missing), "nothing appeared under this name"));
-  CHECK(holds(complaint(folder.path.string()), "is a folder"));
-  CHECK(holds(complaint(folder.path.string() + "/"), "folder"));
-  CHECK(holds(complaint("/dev/null"), "is not a regular file"));
-  CHECK(holds(complaint(""), "empty"));
+  CHECK(writing_complaint(missing).rfind(missing + ": ", 0) == 0);
+  CHECK(holds(writing_complaint(missing), "does not exist"));
+  CHECK(holds(writing_complaint(missing), "nothing appeared under this name"));
+  CHECK(holds(writing_complaint(folder.path.string()), "is a folder"));
+  CHECK(holds(writing_complaint(folder.path.string() + "/"), "folder"));
+  CHECK(holds(writing_complaint("/dev/null"), "is not a regular file"));
+  CHECK(holds(writing_complaint(""), "empty"));
   // The superuser may write everywhere.
   if (::geteuid() != 0) {
     ::chmod(folder.path.c_str(), 0500);
-    CHECK(holds(complaint(folder / "out.txt"), "Permission denied"));
+    CHECK(holds(writing_complaint(folder / "out.txt"), "Permission denied"));
     ::chmod(folder.path.c_str(), 0700);
   }
 }
@@ -158,6 +118,6 @@ TEST_CASE("an atomic file: a disk that is full leaves the old file and no remain
   }
   CHECK(holds(message, folder / "out.txt"));
   CHECK(holds(message, "nothing appeared under this name"));
-  CHECK(content(folder / "out.txt") == "old");
+  CHECK(bytes_of(folder / "out.txt") == "old");
   CHECK(folder.entries() == 1);
 }

@@ -16,8 +16,7 @@
 namespace {
 
 using scrm::LabelledData;
-using scrm::testing::run_python;
-using scrm::testing::ScratchFolder;
+using namespace scrm::testing;
 
 LabelledData make(std::int64_t rows, std::int64_t features, int labels, bool sparse, bool named = true) {
   std::mt19937_64 random(7);
@@ -58,28 +57,14 @@ void check_same(const LabelledData& a, const LabelledData& b) {
   CHECK(a.label_names == b.label_names);
 }
 
-template <class Action>
-std::string complaint(const Action& action) {
-  try {
-    action();
-  } catch (const scrm::Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 std::string reading(const std::string& path) {
   return complaint([&] { scrm::read_labelled(path); });
-}
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
 
 TEST_CASE("labelled file: every shape comes back as it was written") {
-  const ScratchFolder folder;
+  const Folder folder;
   for (const bool sparse : {false, true}) {
     for (const bool gzip : {false, true}) {
       for (const std::int64_t rows : {0, 1, 2, 1000}) {
@@ -101,7 +86,7 @@ TEST_CASE("labelled file: every shape comes back as it was written") {
 }
 
 TEST_CASE("labelled file: rows over the border of chunks and wide rows come back") {
-  const ScratchFolder folder;
+  const Folder folder;
   for (const auto& data : {make(70001, 1, 2, false), make(5000, 2000, 3, false), make(70001, 9, 2, true)}) {
     scrm::write_labelled(folder / "d.h5", data, data.sparse);
     check_same(scrm::read_labelled(folder / "d.h5"), data);
@@ -109,7 +94,7 @@ TEST_CASE("labelled file: rows over the border of chunks and wide rows come back
 }
 
 TEST_CASE("labelled file: the same data makes the same bytes, and nothing else is left in the folder") {
-  const ScratchFolder folder;
+  const Folder folder;
   const LabelledData data = make(100, 3, 2, true);
   const auto bytes = [&](const char* name) {
     scrm::write_labelled(folder / name, data, true);
@@ -121,11 +106,11 @@ TEST_CASE("labelled file: the same data makes the same bytes, and nothing else i
   torn.label.pop_back();
   CHECK(holds(complaint([&] { scrm::write_labelled(folder / "c.h5", torn); }), "c.h5"));
   CHECK(holds(complaint([&] { scrm::write_labelled(folder / "no/c.h5", data); }), "no/c.h5"));
-  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 2);
+  CHECK(folder.entries() == 2);
 }
 
 TEST_CASE("labelled file: what h5py writes is read, whatever the number types") {
-  const ScratchFolder folder;
+  const Folder folder;
   run_python(folder, R"(
 def made(name, label, context, names=None):
     with h5py.File(name, 'w') as f:
@@ -164,7 +149,7 @@ made('unsorted.h5', bits(2, 1), ([0, 3, 3], [4, 0, 2], [1., 0, 3], 5))
 }
 
 TEST_CASE("labelled file: foreign, damaged and mismatched files are named with what is wrong") {
-  const ScratchFolder folder;
+  const Folder folder;
   run_python(folder, R"(
 def made(name, edit, sparse=False):
     with h5py.File(name + '.h5', 'w') as f:
@@ -252,7 +237,7 @@ whole = open('good.h5', 'rb').read(); open('cut.h5', 'wb').write(whole[:len(whol
   CHECK_FALSE(scrm::is_labelled(folder / "log.h5"));
   CHECK_FALSE(scrm::is_labelled(folder / "text.h5"));
   CHECK_FALSE(scrm::is_labelled(folder / "missing.h5"));
-  CHECK_FALSE(scrm::is_labelled(folder.path()));
+  CHECK_FALSE(scrm::is_labelled(folder.path.string()));
   const std::string as_log = complaint([&] { scrm::Dataset({folder / "good.h5"}, {}); });
   CHECK(holds(as_log, "labelled data set, not logs"));
   CHECK(holds(as_log, "scrm sweep"));

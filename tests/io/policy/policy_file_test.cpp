@@ -2,32 +2,26 @@
 #include "scrm/io/policy_file.hpp"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <string>
 
 #include "scrm/io/error.hpp"
+#include "support/files.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 using scrm::Policy;
 using scrm::PolicyKind;
+using scrm::testing::holds;
 
-/// A folder of its own for each test.
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("scrm_policy_" + std::to_string(::getpid()));
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-
+struct Folder : scrm::testing::Folder {
   std::string file(const std::string& text) const {
-    const std::string name = (path / "p.toml").string();
-    std::ofstream(name) << text;
-    return name;
+    scrm::testing::write_bytes(*this / "p.toml", text);
+    return *this / "p.toml";
   }
 };
 
@@ -54,9 +48,6 @@ std::string complaint(const std::string& text) {
 
 bool begins(const std::string& text, const std::string& start) {
   return text.rfind(start, 0) == 0;
-}
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -87,7 +78,7 @@ TEST_CASE("a policy file: every key is read") {
 
 TEST_CASE("a policy file: what is written reads back to the same bits") {
   const Folder folder;
-  const std::string name = (folder.path / "out.toml").string();
+  const std::string name = folder / "out.toml";
   Policy policy;
   policy.kind = PolicyKind::gaussian;
   policy.scale = 1.0 / 3.0;
@@ -127,7 +118,7 @@ TEST_CASE("a policy file: the text is the one a person would write") {
 
 TEST_CASE("a policy file: what cannot be read back is not written") {
   const Folder folder;
-  const std::string name = (folder.path / "out.toml").string();
+  const std::string name = folder / "out.toml";
   Policy policy;
   policy.theta = {1, std::numeric_limits<double>::quiet_NaN()};
   CHECK_THROWS_AS(scrm::write_policy(name, policy), scrm::Error);

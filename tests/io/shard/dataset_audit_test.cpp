@@ -47,19 +47,14 @@ std::int64_t count(const Reading& reading, BadRowReason reason) {
   return reading.audit.counts[static_cast<std::size_t>(reason)];
 }
 
-std::string complaint(const Audit& audit) {
-  try {
-    require_no_bad_rows(audit);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+std::string bad_row_complaint(const Audit& audit) {
+  return complaint([&] { require_no_bad_rows(audit); });
 }
 
 }  // namespace
 
 TEST_CASE("audit: each bad row is left out once, under its first reason, and the rest stays in order") {
-  const ScratchFolder folder;
+  const Folder folder;
   run_python(folder, R"(
 n = 5000
 c = usual(n, 5)
@@ -87,7 +82,7 @@ shard('a.h5', c, how=lambda v: dict(chunks=(700,) + v.shape[1:], compression='gz
     if (std::find(bad.begin(), bad.end(), i) == bad.end()) expected.push_back(loss_value(i));
   }
   CHECK(plain.losses == expected);
-  CHECK(complaint(plain.audit) ==
+  CHECK(bad_row_complaint(plain.audit) ==
         folder /
             "a.h5: propensity, row 5: 0 is not above zero (10 bad rows in all; --skip-bad-rows goes on without them)");
 
@@ -97,7 +92,7 @@ shard('a.h5', c, how=lambda v: dict(chunks=(700,) + v.shape[1:], compression='gz
 }
 
 TEST_CASE("audit: categorical and multilabel probabilities, actions and labels") {
-  const ScratchFolder folder;
+  const Folder folder;
   run_python(folder, R"(
 n = 3000
 p = prop(n, 'f4'); p[3] = 1 + 5e-7; p[4] = 1.001; p[9] = 1e-45
@@ -122,7 +117,7 @@ shard('label.h5', dict(context=ctx(n, 2), action=b, loss=loss(n), label_propensi
   CHECK(count(logs, BadRowReason::propensity_not_finite) == 2);
   CHECK(count(logs, BadRowReason::probability_above_one) == 1);
   CHECK(logs.finite);
-  CHECK(complaint(logs.audit).find("log_propensity, row 1: -inf is the logarithm of") != std::string::npos);
+  CHECK(bad_row_complaint(logs.audit).find("log_propensity, row 1: -inf is the logarithm of") != std::string::npos);
   CHECK(read_all(folder / "density.h5").audit.bad_rows() == 3);
 
   const Reading label = read_all(folder / "label.h5");
@@ -137,7 +132,7 @@ shard('label.h5', dict(context=ctx(n, 2), action=b, loss=loss(n), label_propensi
 }
 
 TEST_CASE("audit: sparse rows close their gaps when one is left out") {
-  const ScratchFolder folder;
+  const Folder folder;
   run_python(folder, R"(
 n = 3000
 with h5py.File('s.h5', 'w') as f:
@@ -165,11 +160,11 @@ with h5py.File('s.h5', 'w') as f:
 }
 
 TEST_CASE("audit: a rewarded loss is reported as the file holds it") {
-  const ScratchFolder folder;
+  const Folder folder;
   run_python(folder, "c = usual(10); c['loss'][3] = np.inf; shard('a.h5', c)");
   const Reading reading = read_all(folder / "a.h5", {.reward = true});
   CHECK(reading.audit.first->value > 0);
-  CHECK(complaint(reading.audit) ==
+  CHECK(bad_row_complaint(reading.audit) ==
         folder / "a.h5: loss, row 3: inf is not finite (1 bad row in all; --skip-bad-rows goes on without it)");
   CHECK(reading.losses.front() == -loss_value(0));
 }

@@ -58,7 +58,7 @@ std::int64_t differences(Dataset& data, std::int64_t fetch_rows, int block_rows)
 }  // namespace
 
 TEST_CASE("dataset: every way of storing gives the values that were written, bit for bit") {
-  const ScratchFolder folder;
+  const Folder folder;
   run_python(folder, R"(
 n, d = 9001, 11
 rows = lambda r: (lambda v: dict(chunks=(r,) + v.shape[1:]))
@@ -105,7 +105,7 @@ with h5py.File('unfiltered_chunk.h5', 'w') as f:  # a chunk whose filters were l
         s = f.create_dataset(k, v.shape, 'f8', chunks=(1000,) + v.shape[1:], compression='gzip', shuffle=True)
         s[:1000] = v[:1000]; s.id.write_direct_chunk((1000,) + (0,) * (v.ndim - 1), v[1000:].tobytes(), 3)
 )");
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path)) {
     if (entry.path().extension() != ".h5") continue;
     const std::string name = entry.path().filename().string();
     CAPTURE(name);
@@ -120,7 +120,7 @@ with h5py.File('unfiltered_chunk.h5', 'w') as f:  # a chunk whose filters were l
 }
 
 TEST_CASE("dataset: odd shapes, from no rows and no context to two thousand features") {
-  const ScratchFolder folder;
+  const Folder folder;
   run_python(folder, R"(
 for n in (0, 1, 2, 7, 2047, 2048, 2049):
     for d in (None, 0, 1, 2, 5, 33):
@@ -132,7 +132,7 @@ shard('3000_2000_auto.h5', usual(3000, 2000), how=dict(compression='gzip', shuff
 shard('40_10000.h5', usual(40, 10000), how=dict(chunks=True))
 c = usual(50, 4); c['loss'] = c['loss'][:, None]; shard('column_of_one.h5', c)
 )");
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path)) {
     const std::string name = entry.path().filename().string();
     CAPTURE(name);
     Dataset data({entry.path().string()}, {});
@@ -143,7 +143,7 @@ c = usual(50, 4); c['loss'] = c['loss'][:, None]; shard('column_of_one.h5', c)
 }
 
 TEST_CASE("dataset: chunks that were never written hold the fill value") {
-  const ScratchFolder folder;
+  const Folder folder;
   run_python(folder, R"(
 for name, how in dict(plain={}, gzip=dict(compression='gzip')).items():
     with h5py.File(name + '.h5', 'w') as f:
@@ -168,7 +168,7 @@ for name, how in dict(plain={}, gzip=dict(compression='gzip')).items():
 }
 
 TEST_CASE("dataset: categorical actions of any integer type, and text and number attributes of any make") {
-  const ScratchFolder folder;
+  const Folder folder;
   run_python(folder, R"(
 for t in ('i1', 'u1', 'i2', 'u2', 'i4', 'u4', 'i8', 'u8', '>i4', '>u8'):
     n = 5000
@@ -178,7 +178,7 @@ with h5py.File('ti4.h5', 'a') as f:
     f.attrs['format'] = np.bytes_(b'scrm-log'); f.attrs['num_actions'] = 13.0; f.attrs['format_version'] = np.uint64(1)
     del f.attrs['action_kind']; f.attrs.create('action_kind', 'categorical', dtype=h5py.string_dtype('ascii', 20))
 )");
-  Dataset data({folder.path()}, {});
+  Dataset data({folder.path.string()}, {});
   CHECK(data.shards().size() == 10);
   CHECK(data.schema().num_actions == 13);
   CHECK(data.schema().propensity == PropensityForm::logarithm);
@@ -197,7 +197,7 @@ with h5py.File('ti4.h5', 'a') as f:
 }
 
 TEST_CASE("dataset: multilabel bits of any integer type or bool, and the product of label propensities") {
-  const ScratchFolder folder;
+  const Folder folder;
   run_python(folder, R"(
 n = 3000
 for t in ('u1', 'i8', '?', '>i2'):
@@ -209,7 +209,7 @@ k = 700
 v = labels(50, k); v[0] = 1; v[1] = 1e-300; v[2, 5] = 5e-324
 shard('700.h5', dict(action=bits(50, k), loss=loss(50), label_propensity=v), 'multilabel')
 )");
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path)) {
     const std::string name = entry.path().filename().string();
     CAPTURE(name);
     Dataset data({entry.path().string()}, {.label_propensity = false});
@@ -237,7 +237,7 @@ shard('700.h5', dict(action=bits(50, k), loss=loss(50), label_propensity=v), 'mu
 }
 
 TEST_CASE("dataset: sparse contexts, stored any way and cut anywhere") {
-  const ScratchFolder folder;
+  const Folder folder;
   run_python(folder, R"(
 def sparse(name, n, d, how={}, it='i4', pt='i8', vt='f8', per=lambda i: i % 4):
     counts = np.array([per(i) for i in range(n)], 'i8'); ptr = np.concatenate([[0], np.cumsum(counts)]).astype(pt)
@@ -253,7 +253,7 @@ sparse('1.h5', 5000, 1000); sparse('2.h5', 5000, 1000, dict(compression='gzip', 
 sparse('3.h5', 0, 1000); sparse('4.h5', 3, 1000, per=lambda i: 0); sparse('5.h5', 4000, 1000, dict(fletcher32=True), 'u2', '>i8', '>f4')
 sparse('6.h5', 2500, 1000, per=lambda i: 900 if i == 1200 else 0)
 )");
-  Dataset data({folder.path()}, {});
+  Dataset data({folder.path.string()}, {});
   CHECK(data.schema().sparse);
   CHECK(data.schema().features == 1000);
   const std::vector<std::int64_t> starts = {0, 5000, 10000, 10003, 14003};
@@ -280,7 +280,7 @@ sparse('6.h5', 2500, 1000, per=lambda i: 900 if i == 1200 else 0)
 }
 
 TEST_CASE("dataset: hundreds of tiny shards read in name order, with rewards, targets and rollouts") {
-  const ScratchFolder folder;
+  const Folder folder;
   run_python(folder, R"(
 first = 0
 os.mkdir('d')
@@ -321,7 +321,7 @@ open('d/notes.txt', 'w').write('not a shard'); open('d/.part-000.h5', 'w').write
 }
 
 TEST_CASE("dataset: threads that decode the same rows at once agree") {
-  const ScratchFolder folder;
+  const Folder folder;
   run_python(folder,
              "shard('a.h5', usual(300000, 5), how=lambda v: dict(chunks=(40000,) + v.shape[1:], compression='gzip', "
              "shuffle=True))");

@@ -2,15 +2,10 @@
 #include "scrm/io/shard_writer.hpp"
 
 #include <doctest/doctest.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <deque>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +13,7 @@
 #include "scrm/io/block_buffer.hpp"
 #include "scrm/io/dataset.hpp"
 #include "scrm/io/error.hpp"
+#include "support/files.hpp"
 
 namespace {
 
@@ -27,20 +23,7 @@ using scrm::kBlockRows;
 using scrm::PropensityForm;
 using scrm::Schema;
 using scrm::WriteOptions;
-
-/// A folder of its own for each test.
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("scrm_shard_" + std::to_string(::getpid()));
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
-  bool empty() const { return fs::is_empty(path); }
-};
-
-std::string bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
+using namespace scrm::testing;
 
 /// A number in (0, 1) that float32 holds exactly, different for neighbouring rows and columns.
 double number(std::int64_t row, std::int64_t column) {
@@ -171,32 +154,6 @@ std::vector<Schema> many_schemas() {
   return schemas;
 }
 
-/// Files cannot grow beyond this many bytes while it lives: what a full disk looks like to a writer.
-struct SmallFiles {
-  rlimit before{};
-  explicit SmallFiles(rlim_t bytes) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &before);
-    const rlimit limit{bytes, before.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~SmallFiles() { setrlimit(RLIMIT_FSIZE, &before); }
-};
-
-template <class Action>
-std::string complaint(const Action& action) {
-  try {
-    action();
-  } catch (const scrm::Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("a shard: every kind of row reads back as it was written") {
@@ -301,7 +258,7 @@ TEST_CASE("a shard: without commit nothing is left, and an old file stays") {
     scrm::BlockBuffer buffer(plain(3));
     writer.append(fill(buffer, 0, 100));
   }
-  CHECK(folder.empty());
+  CHECK(folder.entries() == 0);
   write_blocks(folder / "a.h5", plain(3), {}, 10, 10);
   { const scrm::ShardWriter writer(folder / "a.h5", plain(3), {}); }
   check_content(folder / "a.h5", plain(3), 10);
@@ -326,7 +283,7 @@ TEST_CASE("a shard: a disk that fills up at any moment ends in an error that nam
     CHECK(message.rfind((folder / "a.h5") + ": ", 0) == 0);
     CHECK(holds(message, "nothing appeared under this name"));
     CHECK(holds(message, "File too large"));
-    CHECK(folder.empty());
+    CHECK(folder.entries() == 0);
   }
   // HDF5 itself came through unharmed.
   write_blocks(folder / "a.h5", schema, options, 10000, kBlockRows);
@@ -359,7 +316,7 @@ TEST_CASE("a shard: rows that do not fit, and options that make no sense, are re
   wrong = plain(1);
   wrong.label_propensity = true;
   CHECK(holds(open(wrong), "label_propensity belongs to multilabel"));
-  CHECK(folder.empty());
+  CHECK(folder.entries() == 0);
 }
 
 TEST_CASE("a shard: only the last chunk may be short") {

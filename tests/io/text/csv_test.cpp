@@ -1,6 +1,5 @@
 // labels: fast io
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -10,24 +9,21 @@
 
 #include "scrm/io/block_buffer.hpp"
 #include "scrm/io/csv_import.hpp"
-#include "scrm/io/csv_reader.hpp"
 #include "scrm/io/dataset.hpp"
 #include "scrm/io/error.hpp"
+#include "support/files.hpp"
+#include "text/csv_reader.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
+using scrm::testing::complaint;
+using scrm::testing::holds;
 using Record = std::vector<std::string>;
 
 /// A folder of its own for each test, with one text file in it.
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("scrm_csv_" + std::to_string(::getpid()));
-  explicit Folder(const std::string& text) {
-    fs::create_directories(path);
-    std::ofstream(path / "in.csv", std::ios::binary) << text;
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
+struct Folder : scrm::testing::Folder {
+  explicit Folder(const std::string& text) { scrm::testing::write_bytes(*this / "in.csv", text); }
 };
 
 std::vector<Record> records(const std::string& text, char delimiter = ',') {
@@ -39,22 +35,8 @@ std::vector<Record> records(const std::string& text, char delimiter = ',') {
   return all;
 }
 
-template <class Action>
-std::string complaint(const Action& action) {
-  try {
-    action();
-  } catch (const scrm::Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 std::string reading_complaint(const std::string& text) {
   return complaint([&] { records(text); });
-}
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 scrm::CsvImport plain_import(const Folder& folder) {
@@ -134,24 +116,6 @@ TEST_CASE("csv: what cannot be read is named") {
   CHECK(holds(complaint([] { scrm::CsvReader("/nonexistent/x.csv", ','); }), "/nonexistent/x.csv: cannot read"));
   CHECK(holds(complaint([] { scrm::CsvReader("/", ','); }), "is a folder"));
   CHECK(holds(complaint([] { scrm::CsvReader("/dev/null", '"'); }), "cannot delimit"));
-}
-
-TEST_CASE("csv: numbers are read to the last bit, and nothing else is taken for one") {
-  const auto read = [](const char* text) {
-    double value = -1;
-    return scrm::parse_number(text, value) ? value : -999;
-  };
-  CHECK(read("0.1") == 0.1);
-  CHECK(read(" +1e3\t") == 1000);
-  CHECK(read("-2.2250738585072011e-308") == -2.2250738585072011e-308);
-  CHECK(read("123456789012345678901234567890") == 123456789012345678901234567890.0);
-  CHECK(read(".5") == 0.5);
-  CHECK(std::isnan(read("nan")));
-  CHECK(read("-inf") == -INFINITY);
-  for (const char* text : {"", " ", "x", "1x", "1 2", "+-1", "--1", "0x10", "1,5", "NA", "1e", "+"}) {
-    CAPTURE(text);
-    CHECK(read(text) == -999);
-  }
 }
 
 TEST_CASE("csv import: every kind of column arrives where it belongs") {

@@ -1,7 +1,6 @@
 // labels: fast io
 #include <doctest/doctest.h>
 
-#include <fstream>
 #include <limits>
 #include <string>
 #include <vector>
@@ -10,12 +9,12 @@
 #include "scrm/io/error.hpp"
 #include "scrm/io/labelled_import.hpp"
 #include "scrm/io/libsvm.hpp"
-#include "support/h5py_shards.hpp"
+#include "support/files.hpp"
 
 namespace {
 
 using scrm::LabelledData;
-using scrm::testing::ScratchFolder;
+using namespace scrm::testing;
 using Bits = std::vector<std::uint8_t>;
 using Numbers = std::vector<double>;
 using Names = std::vector<std::string>;
@@ -23,40 +22,26 @@ using Names = std::vector<std::string>;
 const std::string kHeader =
     "@relation r\n@attribute x numeric\n@attribute y real\n@attribute a {0,1}\n@attribute b {0,1}\n@data\n";
 
-void write(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
 LabelledData arff(const std::string& text, const scrm::ArffOptions& options = {.labels = 2}) {
-  const ScratchFolder folder;
-  write(folder / "in.arff", text);
+  const Folder folder;
+  write_bytes(folder / "in.arff", text);
   return scrm::read_arff(folder / "in.arff", options);
 }
 
 LabelledData libsvm(const std::string& text, const scrm::LibsvmOptions& options = {},
                     scrm::LibsvmNumbering* numbering = nullptr) {
-  const ScratchFolder folder;
-  write(folder / "in.svm", text);
+  const Folder folder;
+  write_bytes(folder / "in.svm", text);
   return scrm::read_libsvm(folder / "in.svm", options, numbering);
-}
-
-template <class Action>
-std::string complaint(const Action& action) {
-  try {
-    action();
-  } catch (const scrm::Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 /// Whether the complaint about this text names the file and holds all the parts.
 void check_complaint(const std::string& message, const std::string& file, const Names& parts) {
   INFO("complaint: " << message);
-  CHECK(message.find(file) != std::string::npos);
+  CHECK(holds(message, file));
   for (const std::string& part : parts) {
     INFO("missing: " << part);
-    CHECK(message.find(part) != std::string::npos);
+    CHECK(holds(message, part));
   }
 }
 
@@ -196,10 +181,10 @@ TEST_CASE("arff: every kind of bad declaration is named with its place") {
 }
 
 TEST_CASE("arff: files with the same attributes are read as one, others are refused") {
-  const ScratchFolder folder;
-  write(folder / "set-train.arff", kHeader + "1,2,0,1\n");
-  write(folder / "set-test.arff", kHeader + "3,4,1,1\n5,6,0,0\n");
-  write(folder / "set-none.arff", kHeader);
+  const Folder folder;
+  write_bytes(folder / "set-train.arff", kHeader + "1,2,0,1\n");
+  write_bytes(folder / "set-test.arff", kHeader + "3,4,1,1\n5,6,0,0\n");
+  write_bytes(folder / "set-none.arff", kHeader);
   const LabelledData data =
       scrm::read_arff({folder / "set-none.arff", folder / "set-train.arff", folder / "set-test.arff"}, {.labels = 2});
   CHECK(data.rows == 3);
@@ -207,7 +192,7 @@ TEST_CASE("arff: files with the same attributes are read as one, others are refu
   CHECK(data.label == Bits{0, 1, 1, 1, 0, 0});
   CHECK(data.name == "set");
   const auto with = [&](const std::string& header) {
-    write(folder / "other.arff", header);
+    write_bytes(folder / "other.arff", header);
     return complaint([&] { scrm::read_arff({folder / "set-train.arff", folder / "other.arff"}, {.labels = 2}); });
   };
   check_complaint(with("@attribute a {0,1}\n@attribute b {0,1}\n@data\n"),
@@ -219,9 +204,9 @@ TEST_CASE("arff: files with the same attributes are read as one, others are refu
 }
 
 TEST_CASE("label xml: names are found among comments, nested tags and entities") {
-  const ScratchFolder folder;
+  const Folder folder;
   const auto names = [&](const std::string& text) {
-    write(folder / "l.xml", text);
+    write_bytes(folder / "l.xml", text);
     return scrm::read_label_names(folder / "l.xml");
   };
   CHECK(
@@ -274,9 +259,9 @@ TEST_CASE("libsvm: what numbers count from is told by those that occur, or said"
 }
 
 TEST_CASE("libsvm: several files are numbered alike") {
-  const ScratchFolder folder;
-  write(folder / "a-1.svm", "1 1:1\n");
-  write(folder / "a-2.svm", "0 7:1\n");
+  const Folder folder;
+  write_bytes(folder / "a-1.svm", "1 1:1\n");
+  write_bytes(folder / "a-2.svm", "0 7:1\n");
   const LabelledData data = scrm::read_libsvm({folder / "a-1.svm", folder / "a-2.svm"}, {});
   CHECK(data.labels == 2);
   CHECK(data.features == 7);
@@ -314,20 +299,20 @@ TEST_CASE("libsvm: every kind of bad line is named with its token") {
 }
 
 TEST_CASE("any labelled: the format is told by the ending and labels by the xml beside it") {
-  const ScratchFolder folder;
-  write(folder / "set-train-1.arff", kHeader + "1,2,0,1\n");
+  const Folder folder;
+  write_bytes(folder / "set-train-1.arff", kHeader + "1,2,0,1\n");
   const std::vector<std::string> paths = {folder / "set-train-1.arff"};
   check_complaint(complaint([&] { scrm::read_any_labelled(paths); }),
                   "set-train-1.arff: ", {"--labels", "set-train-1.xml", "set-train.xml", "set.xml"});
-  write(folder / "set.xml", "<labels><label name=\"b\"/></labels>");
+  write_bytes(folder / "set.xml", "<labels><label name=\"b\"/></labels>");
   CHECK(scrm::find_label_xml(paths[0]) == folder / "set.xml");
   CHECK(scrm::read_any_labelled(paths).labels == 1);
-  write(folder / "set-train.xml", "<labels><label name=\"b\"/><label name=\"a\"/></labels>");
+  write_bytes(folder / "set-train.xml", "<labels><label name=\"b\"/><label name=\"a\"/></labels>");
   CHECK(scrm::read_any_labelled(paths).labels == 2);
   CHECK(scrm::read_any_labelled(paths, {.label_xml = folder / "set.xml"}).labels == 1);
   CHECK(scrm::read_any_labelled(paths, {.labels = 1}).label_names == Names{"b"});
 
-  write(folder / "x.TXT", "0,1 1:1\n");
+  write_bytes(folder / "x.TXT", "0,1 1:1\n");
   CHECK(scrm::read_any_labelled({folder / "x.TXT"}).labels == 2);
   CHECK(scrm::read_any_labelled({folder / "x.TXT"}, {.labels = 5, .features = 7}).features == 7);
   const auto wrong = [&](const std::vector<std::string>& files, const scrm::LabelledOptions& options) {

@@ -44,6 +44,9 @@ struct Audit {
   void merge(const Audit& later);
 };
 
+/// How a message about the first bad row ends: "(3 bad rows in all; --skip-bad-rows goes on without them)".
+std::string bad_rows_in_all(std::int64_t total, bool can_skip);
+
 /// Throws the Error that names the first bad value and the total count; does nothing when there is none. `can_skip`:
 /// the command has --skip-bad-rows, and the message says so.
 void require_no_bad_rows(const Audit& audit, bool can_skip = true);

@@ -1,4 +1,4 @@
-#include "file/utf8.hpp"
+#include "file/text.hpp"
 
 namespace scrm {
 namespace {
@@ -21,6 +21,15 @@ std::size_t character_bytes(std::string_view text) {
 }
 
 }  // namespace
+
+std::string excerpt(std::string_view text) {
+  constexpr std::size_t kShown = 40;
+  std::string shown(text.substr(0, kShown));
+  for (char& c : shown) {
+    if (static_cast<unsigned char>(c) < ' ') c = '?';
+  }
+  return text.size() > kShown ? shown + "..." : shown;
+}
 
 std::string sanitize_utf8(std::string_view text) {
   std::string result;

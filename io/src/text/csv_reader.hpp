@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "file/descriptor.hpp"
+
 namespace scrm {
 
 /// Reads RFC 4180 text: quoted fields may hold delimiters, line breaks and doubled quotes; lines end in LF or CRLF; a
@@ -17,9 +19,6 @@ class CsvReader {
  public:
   /// Opens the file and reads its header: at least one name, none of them empty or given twice.
   CsvReader(std::string path, char delimiter);
-  ~CsvReader();
-  CsvReader(const CsvReader&) = delete;
-  CsvReader& operator=(const CsvReader&) = delete;
 
   const std::string& path() const noexcept { return path_; }
   const std::vector<std::string>& header() const noexcept { return header_; }
@@ -38,8 +37,6 @@ class CsvReader {
  private:
   enum class Split { record, needs_more };
 
-  void open();
-  void check_first_bytes();
   void read_header();
   Split split();
   /// Splits a quoted field that begins at `at`; leaves `at` behind its closing quote.
@@ -51,7 +48,7 @@ class CsvReader {
 
   std::string path_;
   char delimiter_;
-  int descriptor_ = -1;
+  Descriptor file_;
   bool at_end_ = false;  // the file has no more bytes than the buffer
   std::int64_t bytes_total_ = 0;
   std::int64_t bytes_before_ = 0;  // of the file, in front of the buffer
@@ -68,8 +65,5 @@ class CsvReader {
   std::size_t count_ = 0;
   std::vector<std::size_t> escaped_;  // fields with doubled quotes
 };
-
-/// Reads a decimal number, spaces around it allowed, "nan" and "inf" included; false when it is something else.
-bool parse_number(std::string_view text, double& value) noexcept;
 
 }  // namespace scrm

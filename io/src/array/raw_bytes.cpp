@@ -1,7 +1,6 @@
-#include "hdf5/raw_bytes.hpp"
+#include "array/raw_bytes.hpp"
 
 #include <fmt/format.h>
-#include <libdeflate.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -9,8 +8,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "array/chunk_filters.hpp"
 #include "scrm/io/error.hpp"
-#include "shard/tile.hpp"
 
 // Older C libraries do not name it; kernels before 5.14 answer EINVAL and the pages are then filled as they are
 // touched.
@@ -24,16 +23,6 @@ namespace {
 std::size_t page_size() noexcept {
   static const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return size;
-}
-
-libdeflate_decompressor* thread_decompressor() {
-  struct Free {
-    void operator()(libdeflate_decompressor* pointer) const noexcept { libdeflate_free_decompressor(pointer); }
-  };
-  thread_local std::unique_ptr<libdeflate_decompressor, Free> decompressor;
-  if (!decompressor) decompressor.reset(libdeflate_alloc_decompressor());
-  if (!decompressor) throw std::bad_alloc();
-  return decompressor.get();
 }
 
 }  // namespace
@@ -107,20 +96,17 @@ BufferPool::Buffer ChunkBytes::decoded_bytes() {
   if (!encoding_.deflated) {
     unshuffle(raw_.get(), plain.get(), size, encoding_.element_size);
   } else if (!encoding_.shuffled) {
-    inflate(plain.get());
+    inflate_to(plain.get());
   } else {
     const BufferPool::Buffer shuffled = encoding_.pool->take(size);
-    inflate(shuffled.get());
+    inflate_to(shuffled.get());
     unshuffle(shuffled.get(), plain.get(), size, encoding_.element_size);
   }
   return plain;
 }
 
-void ChunkBytes::inflate(std::byte* to) const {
-  const std::size_t size = encoding_.decoded_bytes;
-  std::size_t actual = 0;
-  const auto result = libdeflate_zlib_decompress(thread_decompressor(), raw_.get(), raw_bytes_, to, size, &actual);
-  if (result != LIBDEFLATE_SUCCESS || actual != size) fail("does not decompress to what was written");
+void ChunkBytes::inflate_to(std::byte* to) const {
+  if (!inflate(raw_.get(), raw_bytes_, to, encoding_.decoded_bytes)) fail("does not decompress to what was written");
 }
 
 void ChunkBytes::fail(const std::string& why) const {

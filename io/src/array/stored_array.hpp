@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "hdf5/element.hpp"
+#include "array/element.hpp"
+#include "array/raw_bytes.hpp"
 #include "hdf5/hdf5_file.hpp"
-#include "hdf5/raw_bytes.hpp"
 
 namespace scrm {
 
@@ -63,8 +63,10 @@ class StoredArray {
 
   /// Takes rows [first, first + rows) from the file.
   RawArray fetch(const Hdf5File& file, std::int64_t first, std::int64_t rows);
-  /// Reads a list of whole numbers.
-  std::vector<std::int64_t> read_integers(const Hdf5File& file, std::int64_t first, std::int64_t rows) const;
+  /// Of the indptr of a sparse context: the rows + 1 offsets at which the entries of rows [first, first + rows) begin
+  /// and the last ends. Throws unless they never fall and end within `entries`.
+  std::vector<std::int64_t> read_offsets(const Hdf5File& file, std::int64_t first, std::int64_t rows,
+                                         std::int64_t entries) const;
 
  private:
   enum class Storage : std::uint8_t {
@@ -87,6 +89,7 @@ class StoredArray {
   void read_shape(const Hdf5File& file);
   void read_storage(const Hdf5File& file);
   bool read_filters(hid_t creation);
+  std::vector<std::int64_t> read_integers(const Hdf5File& file, std::int64_t first, std::int64_t rows) const;
   void require_filters(const Hdf5File& file, hid_t creation) const;
 
   std::size_t row_bytes() const noexcept { return static_cast<std::size_t>(width_) * element_size(element_); }

@@ -1,7 +1,8 @@
-#include "shard/tile.hpp"
+#include "shard/transpose.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -224,37 +225,6 @@ bool convert_any(const Tile& tile, Range range, To* out) noexcept {
   });
 }
 
-using Bytes16 = std::uint8_t __attribute__((vector_size(16)));
-
-Bytes16 zip_low(Bytes16 a, Bytes16 b) noexcept {
-  return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-}
-
-Bytes16 zip_high(Bytes16 a, Bytes16 b) noexcept {
-  return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-}
-
-/// Sixteen numbers at a time: log2(kSize) rounds, each pairing plane k with plane k + kSize / 2, leave the bytes of
-/// every number side by side. Returns how many numbers were done.
-template <std::size_t kSize>
-std::size_t unshuffle_vectors(const std::byte* from, std::byte* to, std::size_t count) noexcept {
-  std::size_t i = 0;
-  for (; i + 16 <= count; i += 16) {
-    Bytes16 planes[kSize];
-    for (std::size_t k = 0; k < kSize; ++k) planes[k] = load<Bytes16>(from + k * count + i);
-    for (std::size_t round = 1; round < kSize; round *= 2) {
-      Bytes16 next[kSize];
-      for (std::size_t k = 0; k < kSize / 2; ++k) {
-        next[2 * k] = zip_low(planes[k], planes[k + kSize / 2]);
-        next[2 * k + 1] = zip_high(planes[k], planes[k + kSize / 2]);
-      }
-      for (std::size_t k = 0; k < kSize; ++k) planes[k] = next[k];
-    }
-    for (std::size_t k = 0; k < kSize; ++k) std::memcpy(to + i * kSize + 16 * k, &planes[k], 16);
-  }
-  return i;
-}
-
 }  // namespace
 
 bool to_columns(const Tile& tile, Range range, double* out) noexcept {
@@ -271,22 +241,6 @@ bool to_columns(const Tile& tile, Range range, std::int32_t* out) noexcept {
 
 bool to_columns(const Tile& tile, Range range, std::uint8_t* out) noexcept {
   return convert_any(tile, range, out);
-}
-
-void unshuffle(const std::byte* from, std::byte* to, std::size_t bytes, std::size_t size) noexcept {
-  const std::size_t count = bytes / size;
-  std::size_t done = 0;
-  if (size == 8) {
-    done = unshuffle_vectors<8>(from, to, count);
-  } else if (size == 4) {
-    done = unshuffle_vectors<4>(from, to, count);
-  } else if (size == 2) {
-    done = unshuffle_vectors<2>(from, to, count);
-  }
-  for (std::size_t i = done; i < count; ++i) {
-    for (std::size_t k = 0; k < size; ++k) to[i * size + k] = from[k * count + i];
-  }
-  std::memcpy(to + count * size, from + count * size, bytes - count * size);
 }
 
 }  // namespace scrm

@@ -6,30 +6,11 @@
 #include <optional>
 #include <string>
 
+#include "audit/audit_rule.hpp"
 #include "scrm/io/audit.hpp"
 #include "scrm/kernels/block.hpp"
-#include "shard/tile.hpp"
 
 namespace scrm {
-
-/// A column as the audit sees it: what its values may be, and what is wrong with those that are not.
-struct AuditRule {
-  enum class Role : std::uint8_t { context, action, category, loss, propensity, log_propensity, target };
-  Role role = Role::context;
-  std::string dataset;
-  Range range{};
-
-  /// What is wrong with a value outside the range; nothing when it lies inside.
-  std::optional<BadRowReason> violation(double value) const noexcept;
-};
-
-/// Rules for each dataset. Probabilities may pass one by 1e-6: that much is float32 rounding.
-AuditRule context_rule(std::string dataset);
-AuditRule action_rule(ActionKind kind, int num_actions);
-AuditRule loss_rule();
-AuditRule propensity_rule(ActionKind kind, std::string dataset);
-AuditRule log_propensity_rule(ActionKind kind);
-AuditRule target_rule(ActionKind kind, const std::string& name);
 
 /// Each bad row once, under its first reason in the order of BadRowReason.
 class BadRows {

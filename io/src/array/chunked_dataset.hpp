@@ -6,10 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "array/element.hpp"
 #include "hdf5/hdf5_handle.hpp"
-#include "shard/encoded_rows.hpp"
 
 namespace scrm {
+
+/// Rows of a chunk when nothing else is asked for: a power of two, so that chunks and blocks share their borders, that
+/// keeps a chunk of the widest rows affordable.
+std::int64_t default_chunk_rows(std::int64_t row_bytes) noexcept;
+
+// Sparse entries in a chunk: 2 MiB of values, enough to compress well, little to inflate for a few rows.
+inline constexpr std::int64_t kEntriesPerChunk = std::int64_t{1} << 18;
 
 /// An extendible dataset [n] or [n, width], chunked over whole rows. Its chunk size is fixed when the first chunk is
 /// there, so that a file of ten rows does not hold a chunk of 65,536. Calls need the hdf5::Lock.

@@ -84,7 +84,7 @@ class ChunkBytes final : public RawBytes {
 
   void decode();
   BufferPool::Buffer decoded_bytes();
-  void inflate(std::byte* to) const;
+  void inflate_to(std::byte* to) const;
   [[noreturn]] void fail(const std::string& why) const;
 
   BufferPool::Buffer raw_;

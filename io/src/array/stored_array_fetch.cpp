@@ -1,12 +1,11 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
-#include "hdf5/stored_array.hpp"
+#include "array/stored_array.hpp"
 
 namespace scrm {
 namespace {
@@ -39,17 +38,10 @@ hid_t memory_type(Element element) {
 
 /// Copies bytes [offset, offset + length) of the file.
 void copy_from_file(const Hdf5File& file, std::uint64_t offset, std::size_t length, std::byte* to, Place place) {
-  while (length > 0) {
-    const ssize_t got = pread(file.descriptor, to, length, static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) {
-      const std::string why = got < 0 ? std::strerror(errno) : "it ends too early";
-      throw Error(ErrorKind::file, "cannot read the file: " + why, std::move(place));
-    }
-    to += got;
-    offset += static_cast<std::uint64_t>(got);
-    length -= static_cast<std::size_t>(got);
-  }
+  const ssize_t got = read_at(file.descriptor, to, length, static_cast<std::int64_t>(offset));
+  if (got == static_cast<ssize_t>(length)) return;
+  const std::string why = got < 0 ? std::strerror(errno) : "it ends too early";
+  throw Error(ErrorKind::file, "cannot read the file: " + why, std::move(place));
 }
 
 }  // namespace
@@ -86,7 +78,7 @@ std::shared_ptr<RawBytes> StoredArray::fetch_bytes(const Hdf5File& file, std::ui
                 place(file));
   }
   if (length >= kMinMapped) {
-    if (auto mapped = MappedBytes::map(file.descriptor, address, length, file.path)) return mapped;
+    if (auto mapped = MappedBytes::map(file.descriptor.get(), address, length, file.path)) return mapped;
   }
   auto copy = std::make_shared<OwnedBytes>(length);
   copy_from_file(file, address, length, copy->data(), place(file));
@@ -125,6 +117,25 @@ std::vector<std::int64_t> StoredArray::read_integers(const Hdf5File& file, std::
     hdf5::fail(ErrorKind::data, fmt::format("rows {} to {} cannot be read", first, first + rows - 1), place(file));
   }
   return numbers;
+}
+
+std::vector<std::int64_t> StoredArray::read_offsets(const Hdf5File& file, std::int64_t first, std::int64_t rows,
+                                                    std::int64_t entries) const {
+  std::vector<std::int64_t> offsets = read_integers(file, first, rows + 1);
+  const auto bad = [&](std::size_t i, const std::string& why) {
+    const std::int64_t row = first + static_cast<std::int64_t>(i);
+    throw Error(ErrorKind::data, why, {.file = *file.path, .dataset = name_, .row = row});
+  };
+  if (first == 0 && offsets.front() != 0)
+    bad(0, fmt::format("{} is not 0, where the entries of the first row begin", offsets.front()));
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    const std::int64_t at = offsets[i];
+    if (at < before) bad(i, fmt::format("{} is less than {}, which it follows", at, before));
+    if (at > entries) bad(i, fmt::format("{} is beyond the {} entries there are", at, entries));
+    before = at;
+  }
+  return offsets;
 }
 
 void StoredArray::fetch_chunks(const Hdf5File& file, std::int64_t first, std::int64_t rows,

@@ -1,7 +1,10 @@
-#include "hdf5/chunked_dataset.hpp"
+#include "array/chunked_dataset.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
+
+#include "array/chunk_filters.hpp"
 
 namespace scrm {
 namespace {
@@ -27,7 +30,15 @@ hid_t type_of(Element element) {
 // Recorded in the file for whoever writes more chunks; the bytes we write come from libdeflate.
 constexpr unsigned kRecordedLevel = 4;
 
+// A chunk is read, inflated and held whole: this many bytes keeps a few of them per thread affordable.
+constexpr std::int64_t kLargestChunk = std::int64_t{16} << 20;
+constexpr std::int64_t kDefaultChunkRows = 65536;
 }  // namespace
+
+std::int64_t default_chunk_rows(std::int64_t row_bytes) noexcept {
+  const std::int64_t fitting = std::max<std::int64_t>(1, kLargestChunk / row_bytes);
+  return std::min(kDefaultChunkRows, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fitting))));
+}
 
 ChunkedDataset::ChunkedDataset(std::string file, std::string name, Element element, std::int64_t width, bool matrix,
                                bool gzip)

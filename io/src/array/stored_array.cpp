@@ -1,4 +1,4 @@
-#include "hdf5/stored_array.hpp"
+#include "array/stored_array.hpp"
 
 #include <fmt/format.h>
 

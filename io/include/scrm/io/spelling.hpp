@@ -15,4 +15,10 @@ int edit_distance(std::string_view a, std::string_view b);
 /// a prefix of exactly one known word.
 std::optional<std::string> closest_word(std::string_view typed, const std::vector<std::string>& known);
 
+/// "did you mean 'theta'?" with the closest word in these quotes; empty when none is close.
+std::string did_you_mean(std::string_view typed, const std::vector<std::string>& known, std::string_view quote = "'");
+
+/// did_you_mean(), or "there is ..." with the known words, cut where the list gets long.
+std::string suggestion(std::string_view typed, const std::vector<std::string>& known);
+
 }  // namespace scrm

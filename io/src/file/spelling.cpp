@@ -1,4 +1,6 @@
-#include "cli/spelling.hpp"
+#include "scrm/io/spelling.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -40,6 +42,18 @@ std::optional<std::string> closest_word(std::string_view typed, const std::vecto
     }
   }
   return best;
+}
+
+std::string did_you_mean(std::string_view typed, const std::vector<std::string>& known, std::string_view quote) {
+  const auto closest = closest_word(typed, known);
+  return closest ? fmt::format("did you mean {0}{1}{0}?", quote, *closest) : "";
+}
+
+std::string suggestion(std::string_view typed, const std::vector<std::string>& known) {
+  constexpr std::size_t kListed = 12;
+  if (std::string meant = did_you_mean(typed, known); !meant.empty()) return meant;
+  const auto shown = known.begin() + static_cast<std::ptrdiff_t>(std::min(known.size(), kListed));
+  return fmt::format("there is {}{}", fmt::join(known.begin(), shown, ", "), shown == known.end() ? "" : ", ...");
 }
 
 }  // namespace scrm

@@ -1,0 +1,81 @@
+#include "file/descriptor.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+
+namespace scrm {
+namespace {
+
+namespace fs = std::filesystem;
+
+template <class Call>
+ssize_t uninterrupted(const Call& call) noexcept {
+  ssize_t result = 0;
+  do result = call();
+  while (result < 0 && errno == EINTR);
+  return result;
+}
+
+}  // namespace
+
+Descriptor::Descriptor(const std::string& path, int flags) noexcept
+    : number_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+
+int Descriptor::close() noexcept {
+  const int number = std::exchange(number_, -1);
+  return number < 0 || ::close(number) == 0 ? 0 : errno;
+}
+
+ssize_t read_some(const Descriptor& file, void* out, std::size_t size) noexcept {
+  return uninterrupted([&] { return ::read(file.get(), out, size); });
+}
+
+ssize_t read_at(const Descriptor& file, void* out, std::size_t size, std::int64_t offset) noexcept {
+  std::size_t done = 0;
+  while (done < size) {
+    char* const to = static_cast<char*>(out) + done;
+    const off_t from = static_cast<off_t>(offset) + static_cast<off_t>(done);
+    const ssize_t got = uninterrupted([&] { return ::pread(file.get(), to, size - done, from); });
+    if (got < 0) return -1;
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return static_cast<ssize_t>(done);
+}
+
+int write_at(const Descriptor& file, std::string_view bytes, std::int64_t offset) noexcept {
+  while (!bytes.empty()) {
+    const ssize_t written =
+        uninterrupted([&] { return ::pwrite(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
+    if (written <= 0) return written == 0 ? ENOSPC : errno;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+    offset += written;
+  }
+  return 0;
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = fs::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+void sync_folder_of(const std::string& path) {
+  const Descriptor folder(folder_of(path), O_RDONLY | O_DIRECTORY);
+  if (folder.open()) ::fsync(folder.get());
+}
+
+std::string temporary_name(const std::string& target, std::string_view ending) {
+  // The process and a counter keep simultaneous writers apart; a very long name is cut so that the additions still fit
+  // into what a file system allows.
+  static std::atomic<unsigned> counter{0};
+  constexpr std::size_t kLongestBase = 200;
+  const fs::path path(target);
+  const std::string base = path.filename().string().substr(0, kLongestBase);
+  return (path.parent_path() / fmt::format(".{}.{}-{}{}", base, ::getpid(), counter++, ending)).string();
+}
+
+}  // namespace scrm

@@ -1,0 +1,32 @@
+// labels: fast
+#include "scrm/io/spelling.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace scrm;
+
+TEST_CASE("closest_word: suggests slips of the keyboard and unique beginnings, not strangers") {
+  const std::vector<std::string> commands = {"simulate", "import", "inspect", "evaluate"};
+  CHECK(edit_distance("evalute", "evaluate") == 1);
+  CHECK(edit_distance("improt", "import") == 1);
+  CHECK(edit_distance("", "abc") == 3);
+  CHECK(closest_word("evalute", commands) == "evaluate");
+  CHECK(closest_word("inpsect", commands) == "inspect");
+  CHECK(closest_word("sim", commands) == "simulate");
+  CHECK(closest_word("i", commands) == std::nullopt);
+  CHECK(closest_word("deploy", commands) == std::nullopt);
+  CHECK(closest_word("", commands) == std::nullopt);
+  CHECK(closest_word("x", {}) == std::nullopt);
+}
+
+TEST_CASE("suggestion: the word that was meant, or those there are") {
+  const std::vector<std::string> columns = {"loss", "price", "propensity"};
+  CHECK(did_you_mean("lsos", columns) == "did you mean 'loss'?");
+  CHECK(did_you_mean("prop", columns, "\"") == "did you mean \"propensity\"?");
+  CHECK(did_you_mean("xyzzy", columns) == "");
+  CHECK(suggestion("lsos", columns) == "did you mean 'loss'?");
+  CHECK(suggestion("xyzzy", columns) == "there is loss, price, propensity");
+  const std::vector<std::string> many(13, "column");
+  CHECK(suggestion("xyzzy", many).substr(0, 16) == "there is column,");
+  CHECK(suggestion("xyzzy", many).find("column, ...") != std::string::npos);
+}
