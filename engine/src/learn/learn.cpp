@@ -127,18 +127,15 @@ Moments masked_loss_moments(Source& source, const RowMask* rows, const LearnOpti
   const auto compute = [rows](const Block& block, Moments& out) {
     std::array<std::uint8_t, kBlockRows> keep;
     if (rows != nullptr) rows->expand(block.first_row, kBlockRows, keep.data());
-    const auto counts = [&](int i) { return rows == nullptr || keep[static_cast<std::size_t>(i)] != 0; };
-    out = Moments{};
-    for (int i = 0; i < block.rows; ++i) out.count += counts(i) ? 1 : 0;
-    // Divided before they are added up: losses may be as large as doubles are.
-    for (int i = 0; i < block.rows; ++i) out.mean += counts(i) ? block.loss[i] / out.count : 0;
-    for (int i = 0; i < block.rows; ++i) {
-      if (!counts(i)) continue;
-      const double centred = block.loss[i] - out.mean;
-      out.square_sum += centred * centred;
-      out.lowest = std::min(out.lowest, block.loss[i]);
-      out.highest = std::max(out.highest, block.loss[i]);
+    std::array<double, kBlockRows> losses;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(block.rows); ++i) {
+      if (rows == nullptr || keep[i] != 0) losses[count++] = block.loss[i];
     }
+    // Divided before they are added up: losses may be as large as doubles are.
+    double mean = 0;
+    for (std::size_t i = 0; i < count; ++i) mean += losses[i] / static_cast<double>(count);
+    out = moments_around(mean, losses.data(), static_cast<std::int64_t>(count));
   };
   const auto [moments, audit] = run_pass(
       source, Moments{}, compute, [](Moments& a, const Moments& b) { a.merge(b); }, pass);
