@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
-#include <memory>
 #include <random>
 
-#include "scrm/kernels/block.hpp"
+#include "scrm/kernels/aligned_array.hpp"
 
 namespace scrm::testing {
 
@@ -17,10 +15,9 @@ namespace scrm::testing {
 template <class T>
 class Columns {
  public:
-  explicit Columns(std::int64_t count = 1, T value = T{}) : size_(static_cast<std::size_t>(count) * kBlockRows) {
-    void* memory = std::aligned_alloc(kColumnAlignment, std::max(kColumnAlignment, size_ * sizeof(T)));
-    data_.reset(static_cast<T*>(memory));
-    for (std::size_t i = 0; i < size_; ++i) data_[i] = value;
+  explicit Columns(std::int64_t count = 1, T value = T{})
+      : data_(make_aligned_for_overwrite<T>(static_cast<std::size_t>(count) * kBlockRows)) {
+    std::fill_n(data_.get(), count * kBlockRows, value);
   }
 
   T* data() { return data_.get(); }
@@ -31,11 +28,7 @@ class Columns {
   const T& at(int row, std::int64_t column) const { return (*this)[column * kBlockRows + row]; }
 
  private:
-  struct Free {
-    void operator()(T* memory) const { std::free(memory); }
-  };
-  std::size_t size_;
-  std::unique_ptr<T[], Free> data_;
+  AlignedArray<T> data_;
 };
 
 inline double uniform(std::mt19937_64& random, double low, double high) {

@@ -1,12 +1,11 @@
 #include "estimate/bootstrap.hpp"
 
 #include <cblas.h>
-#include <tbb/info.h>
 #include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 
+#include "schedule/arena.hpp"
 #include "scrm/kernels/poisson.hpp"
 
 namespace scrm {
@@ -108,10 +107,7 @@ std::vector<std::vector<ReplicateTotals>> Bootstrap::replicate(std::uint64_t see
                   totals.data() + static_cast<std::size_t>(first) * width_, width);
     }
   };
-  // Never more than the cores: TBB would complain on stderr, and the results are the same.
-  const int cores = tbb::info::default_concurrency();
-  tbb::task_arena arena(threads > 0 ? std::min(threads, cores) : cores);
-  arena.execute([&] { tbb::parallel_for(0, tasks, run_task); });
+  in_arena(threads, [&] { tbb::parallel_for(0, tasks, run_task); });
 
   std::vector<std::vector<ReplicateTotals>> out(policies_,
                                                 std::vector<ReplicateTotals>(static_cast<std::size_t>(count)));

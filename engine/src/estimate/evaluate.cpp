@@ -10,7 +10,8 @@
 #include "estimate/estimator.hpp"
 #include "estimate/intervals.hpp"
 #include "estimate/warnings.hpp"
-#include "policy/scratch_pool.hpp"
+#include "pass/pool.hpp"
+#include "scrm/engine/human_bytes.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/kernels/weights.hpp"
 
@@ -44,7 +45,7 @@ class EvaluationReduction final : public Reduction {
 
   void compute(const Block& block, Partial& out) const override {
     EvaluationSums& sums = static_cast<Sums&>(out).sums;
-    ScratchPool::Lease scratch(scratch_);
+    const Pool<PolicyScratch>::Lease scratch = scratch_.lease();
     alignas(kColumnAlignment) double weights[kPolicyBatch * kBlockRows];
     // The additive sums are centred on the block's mean loss. Others sum the losses last, when the policies have
     // brought them into cache.
@@ -90,7 +91,7 @@ class EvaluationReduction final : public Reduction {
   WeightOptions rules_;
   bool additive_;
   Bootstrap* bootstrap_;
-  mutable ScratchPool scratch_;
+  mutable Pool<PolicyScratch> scratch_;
 };
 
 /// The sums over all rows: the top rows join the others, clipped to M where M is automatic.
@@ -244,11 +245,10 @@ PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& 
   if (options.interval == IntervalKind::bootstrap) {
     const std::size_t bytes = Bootstrap::bytes(source.rows(), policies.size(), additive);
     if (pass.memory > 0 && bytes > pass.memory / 2) {
-      throw Error(
-          ErrorKind::memory,
-          fmt::format("the bootstrap of {} policies needs {:.0f} MiB of sums, more than half of the memory budget; "
-                      "give a larger --memory or fewer policies at a time",
-                      policies.size(), static_cast<double>(bytes) / (1024.0 * 1024.0)));
+      throw Error(ErrorKind::memory,
+                  fmt::format("the bootstrap of {} policies needs {} of sums, more than half of the memory budget; "
+                              "give a larger --memory or fewer policies at a time",
+                              policies.size(), human_bytes(static_cast<double>(bytes))));
     }
     if (pass.memory > 0) inner.memory -= bytes;
     out.bootstrap = std::make_unique<Bootstrap>(source.rows(), policies.size(), additive);

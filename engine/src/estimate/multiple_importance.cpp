@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "estimate/intervals.hpp"
+#include "pass/pool.hpp"
 #include "pass/rollout_source.hpp"
 #include "policy/log_mixture.hpp"
-#include "policy/scratch_pool.hpp"
 #include "scrm/engine/evaluate.hpp"
 #include "scrm/io/error.hpp"
 
@@ -23,18 +23,9 @@ constexpr int kWeightings = 2;  // naive, balance
 constexpr const char* kWeightingNames[kWeightings] = {"mis-naive", "mis-balance"};
 
 Moments moments_of(const double* values, int n) {
-  Moments out;
-  if (n == 0) return out;
-  out.count = n;
   double mean = 0;
   for (int i = 0; i < n; ++i) mean += (values[i] - mean) / (i + 1);
-  out.mean = mean;
-  for (int i = 0; i < n; ++i) {
-    out.square_sum += (values[i] - mean) * (values[i] - mean);
-    out.lowest = std::min(out.lowest, values[i]);
-    out.highest = std::max(out.highest, values[i]);
-  }
-  return out;
+  return moments_around(mean, values, n);
 }
 
 PairMoments pair_moments_of(const double* a, const double* b, int n) {
@@ -72,11 +63,11 @@ class MisReduction final : public Reduction {
   }
 
   void compute(const Block& first, Partial& out) const override {
-    ScratchPool::Lease scratch(scratch_);
+    const Pool<PolicyScratch>::Lease scratch = scratch_.lease();
     const std::size_t rollouts = logging_.size();
     // Columns: terms of every (policy, weighting, rollout), then log mixture densities and one column to work in.
     const std::size_t terms = policies_.size() * kWeightings * rollouts;
-    double* columns = (*scratch).columns(PolicyScratch::kCallerSlot, static_cast<std::int64_t>(terms) + 2);
+    double* columns = scratch->columns(PolicyScratch::kCallerSlot, static_cast<std::int64_t>(terms) + 2);
     std::vector<int> rows;
     std::size_t t = 0;
     for (const Block* block = &first; block != nullptr; block = block->next_rollout, ++t) {
@@ -130,7 +121,7 @@ class MisReduction final : public Reduction {
   const std::vector<NamedPolicy>& policies_;
   const std::vector<std::shared_ptr<const TargetPolicy>>& logging_;
   std::vector<double> shares_;
-  mutable ScratchPool scratch_;
+  mutable Pool<PolicyScratch> scratch_;
 };
 
 /// V = n⁻² [ Σ_t n_t s²(r^t) + 2 Σ_{p<q} n_p n_q cov(r^p, r^q) ].

@@ -2,11 +2,9 @@
 
 #include <Eigen/Cholesky>
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
-#include <new>
 #include <utility>
 
+#include "scrm/kernels/aligned_array.hpp"
 #include "scrm/kernels/context_matrix.hpp"
 #include "scrm/kernels/scores.hpp"
 
@@ -22,10 +20,7 @@ constexpr double kRidge = 1e-10;
 void block_second_moments(const Block& block, Eigen::MatrixXd& out) {
   const Eigen::Index width = block.features + 1;
   // The contexts as columns of coefficients, zero past the valid rows.
-  using Columns = std::unique_ptr<double[], decltype(&std::free)>;
-  const std::size_t bytes = static_cast<std::size_t>(width) * kBlockRows * sizeof(double);
-  const Columns columns(static_cast<double*>(std::aligned_alloc(kColumnAlignment, bytes)), &std::free);
-  if (!columns) throw std::bad_alloc();
+  const AlignedArray<double> columns = make_aligned_for_overwrite<double>(static_cast<std::size_t>(width) * kBlockRows);
   std::fill_n(columns.get(), kBlockRows, 1.0);
   mapped_context(block, 0, block.features, columns.get() + kBlockRows);
   for (Eigen::Index j = 0; j < width; ++j) {

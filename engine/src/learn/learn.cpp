@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <exception>
-#include <thread>
+#include <span>
 
 #include "learn/context_whitening.hpp"
-#include "learn/shared_passes.hpp"
+#include "learn/minimizer.hpp"
 #include "scrm/engine/evaluate.hpp"
 #include "scrm/engine/masked_source.hpp"
 #include "scrm/engine/memory_source.hpp"
@@ -38,38 +37,72 @@ double norm_of(const std::vector<double>& gradient) {
   return std::sqrt(norm);
 }
 
-void run_search(Search& search, SharedPasses& passes, const LearnOptions& options, const ContextWhitening* white) {
-  ObjectiveProblem problem = search.start;
-  LearnedPolicy& out = search.result;
-  bool first = true;
-  int evaluations = 0;
-  const DifferentiableFunction function = [&](const std::vector<double>& point, std::vector<double>& gradient) {
-    problem.policy.theta = white != nullptr ? white->to_theta(point) : point;
-    ObjectiveValue value = passes.evaluate(problem);
-    gradient = white != nullptr ? white->gradient(value.gradient) : value.gradient;
-    ++evaluations;
-    if (std::isfinite(value.objective) && (first || value.objective < out.value.objective)) {
-      first = false;
-      out.path.push_back(
-          {evaluations, value.objective, value.risk, value.penalty + value.ridge, norm_of(value.gradient), value.ess});
-      if (search.report && options.on_progress) options.on_progress(out.path.back());
-      out.value = std::move(value);
-      return out.value.objective;
-    }
-    return value.objective;
-  };
-  const std::vector<double>& start = search.start.policy.theta;
-  out.search = minimize(function, white != nullptr ? white->to_psi(start) : start, options.minimize);
-  if (white != nullptr) {
-    out.search.point = white->to_theta(out.search.point);
-    out.search.gradient_norm = norm_of(out.value.gradient);
+/// A search under way: turns points into problems and values of objectives into what the minimiser is told.
+class ActiveSearch {
+ public:
+  ActiveSearch(Search& search, const LearnOptions& options, const ContextWhitening* white)
+      : search_(&search), options_(&options), white_(white), minimizer_(first_point(), options.minimize) {}
+
+  bool done() const { return minimizer_.done(); }
+
+  ObjectiveProblem ask() const {
+    ObjectiveProblem problem = search_->start;
+    problem.policy.theta = white_ != nullptr ? white_->to_theta(minimizer_.ask()) : minimizer_.ask();
+    return problem;
   }
-  out.policy = search.start.policy;
-  out.policy.theta = out.search.point;
-  out.lambda = search.start.rules.lambda;
+
+  void tell(ObjectiveValue value) {
+    minimizer_.tell(value.objective, white_ != nullptr ? white_->gradient(value.gradient) : value.gradient);
+    LearnedPolicy& out = search_->result;
+    if (std::isfinite(value.objective) && (out.path.empty() || value.objective < out.value.objective)) {
+      out.path.push_back({minimizer_.result().evaluations, value.objective, value.risk, value.penalty + value.ridge,
+                          norm_of(value.gradient), value.ess});
+      if (search_->report && options_->on_progress) options_->on_progress(out.path.back());
+      out.value = std::move(value);
+    }
+    if (done()) finish();
+  }
+
+ private:
+  std::vector<double> first_point() const {
+    const std::vector<double>& theta = search_->start.policy.theta;
+    return white_ != nullptr ? white_->to_psi(theta) : theta;
+  }
+
+  void finish() {
+    LearnedPolicy& out = search_->result;
+    out.search = minimizer_.result();
+    if (white_ != nullptr) {
+      out.search.point = white_->to_theta(out.search.point);
+      out.search.gradient_norm = norm_of(out.value.gradient);
+    }
+    out.policy = search_->start.policy;
+    out.policy.theta = out.search.point;
+    out.lambda = search_->start.rules.lambda;
+  }
+
+  Search* search_;
+  const LearnOptions* options_;
+  const ContextWhitening* white_;
+  Minimizer minimizer_;
+};
+
+/// Runs searches in lock step: one pass over the rows answers all that are not done. What a search is told does not
+/// depend on the others, so results are the same bits as if it ran alone.
+void run_in_lock_step(Source& source, std::span<Search> searches, const LearnOptions& options, const PassOptions& pass,
+                      const ContextWhitening* white) {
+  std::vector<ActiveSearch> active;
+  for (Search& search : searches) active.emplace_back(search, options, white);
+  while (!active.empty()) {
+    std::vector<ObjectiveProblem> problems;
+    for (const ActiveSearch& one : active) problems.push_back(one.ask());
+    std::vector<ObjectiveValue> values = evaluate_objectives(source, problems, pass, options.skip_bad_rows);
+    for (std::size_t i = 0; i < active.size(); ++i) active[i].tell(std::move(values[i]));
+    std::erase_if(active, [](const ActiveSearch& one) { return one.done(); });
+  }
 }
 
-// Rows that stay in the cache between passes: sharing one saves less than the searches' waiting for each other costs.
+// Rows that stay in the cache between passes: sharing a pass saves no time there, and takes the memory of all searches.
 constexpr std::int64_t kCachedBytes = 8 << 20;
 
 bool fits_in_cache(const Source& source) {
@@ -77,37 +110,15 @@ bool fits_in_cache(const Source& source) {
          static_cast<std::int64_t>(block_buffer_bytes(source.schema())) * source.blocks() <= kCachedBytes;
 }
 
-/// Runs all searches: side by side, sharing their passes, or one after another where that is faster. The results are
-/// the same.
-void run_searches(Source& source, std::vector<Search>& searches, const LearnOptions& options, const PassOptions& pass) {
+/// Runs all searches: in lock step, or one after another where sharing passes gains nothing. The results are the same.
+void run_searches(Source& source, std::span<Search> searches, const LearnOptions& options, const PassOptions& pass) {
   std::optional<ContextWhitening> whitening;
   if (options.whiten && !options.minimize.bound) {
     whitening = ContextWhitening::make(source, searches.front().start.policy, options.rules.l2, pass);
   }
-  const ContextWhitening* white = whitening ? &*whitening : nullptr;
-  if (searches.size() == 1 || fits_in_cache(source)) {
-    for (Search& search : searches) {
-      SharedPasses alone(source, pass, options.skip_bad_rows, 1);
-      run_search(search, alone, options, white);
-    }
-    return;
-  }
-  SharedPasses passes(source, pass, options.skip_bad_rows, searches.size());
-  std::vector<std::exception_ptr> failures(searches.size());
-  const auto work = [&](std::size_t index) {
-    try {
-      run_search(searches[index], passes, options, white);
-    } catch (...) {
-      failures[index] = std::current_exception();
-    }
-    passes.leave();
-  };
-  std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < searches.size(); ++i) threads.emplace_back(work, i);
-  work(0);
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
+  const std::size_t together = fits_in_cache(source) ? 1 : searches.size();
+  for (std::size_t first = 0; first < searches.size(); first += together) {
+    run_in_lock_step(source, searches.subspan(first, together), options, pass, whitening ? &*whitening : nullptr);
   }
 }
 
@@ -116,18 +127,15 @@ Moments masked_loss_moments(Source& source, const RowMask* rows, const LearnOpti
   const auto compute = [rows](const Block& block, Moments& out) {
     std::array<std::uint8_t, kBlockRows> keep;
     if (rows != nullptr) rows->expand(block.first_row, kBlockRows, keep.data());
-    const auto counts = [&](int i) { return rows == nullptr || keep[static_cast<std::size_t>(i)] != 0; };
-    out = Moments{};
-    for (int i = 0; i < block.rows; ++i) out.count += counts(i) ? 1 : 0;
-    // Divided before they are added up: losses may be as large as doubles are.
-    for (int i = 0; i < block.rows; ++i) out.mean += counts(i) ? block.loss[i] / out.count : 0;
-    for (int i = 0; i < block.rows; ++i) {
-      if (!counts(i)) continue;
-      const double centred = block.loss[i] - out.mean;
-      out.square_sum += centred * centred;
-      out.lowest = std::min(out.lowest, block.loss[i]);
-      out.highest = std::max(out.highest, block.loss[i]);
+    std::array<double, kBlockRows> losses;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(block.rows); ++i) {
+      if (rows == nullptr || keep[i] != 0) losses[count++] = block.loss[i];
     }
+    // Divided before they are added up: losses may be as large as doubles are.
+    double mean = 0;
+    for (std::size_t i = 0; i < count; ++i) mean += losses[i] / static_cast<double>(count);
+    out = moments_around(mean, losses.data(), static_cast<std::int64_t>(count));
   };
   const auto [moments, audit] = run_pass(
       source, Moments{}, compute, [](Moments& a, const Moments& b) { a.merge(b); }, pass);

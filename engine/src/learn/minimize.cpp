@@ -1,14 +1,11 @@
 #include "scrm/engine/minimize.hpp"
 
-#include <LBFGS.h>
-#include <LBFGSB.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 
-#include "learn/line_search.hpp"
+#include "learn/minimizer.hpp"
 
 namespace scrm {
 namespace {
@@ -17,86 +14,26 @@ namespace {
 constexpr double kUnboundedValue = -1e30;
 // A line search that fails this close to a stationary point has met the end of double precision, not a problem.
 constexpr double kNearlyStationary = 1e-5;
+// In a box, an iteration that gains less than this is always the last.
+constexpr double kLeastDecreaseInBox = 1e-10;
+// What stands for a value that is no number: a wall with a slope that leads back, so that line searches shorten their
+// step.
+constexpr double kWall = std::numeric_limits<double>::max() / 1e10;
 
-/// Ends the search from inside the line search.
-struct UnboundedBelow {};
-
-/// What the library calls: counts, remembers the best point, and keeps values that are no numbers out of the search.
-class SearchRecorder {
- public:
-  SearchRecorder(const DifferentiableFunction& function, const MinimizeOptions& options)
-      : function_(function), options_(options) {}
-
-  double operator()(const Eigen::VectorXd& x, Eigen::VectorXd& gradient) {
-    const std::vector<double> point(x.data(), x.data() + x.size());
-    std::vector<double> slope(point.size());
-    double value = function_(point, slope);
-    ++result.evaluations;
-    const bool finite =
-        std::isfinite(value) && std::all_of(slope.begin(), slope.end(), [](double g) { return std::isfinite(g); });
-    if (!finite) {
-      // A wall with a slope that leads back: the line search shortens its step.
-      value = std::numeric_limits<double>::max() / 1e10;
-      std::fill(slope.begin(), slope.end(), 0.0);
-    } else if (result.point.empty() || value < result.value) {
-      result.point = point;
-      result.value = value;
-      result.gradient_norm = projected_norm(point, slope);
-      ++improvements;
-      if (value < kUnboundedValue) throw UnboundedBelow{};
-    }
-    gradient = Eigen::Map<const Eigen::VectorXd>(slope.data(), static_cast<Eigen::Index>(slope.size()));
-    return value;
-  }
-
-  MinimizeResult result;
-  int improvements = 0;
-
- private:
-  /// Norm of x − clamp(x − g): what is left of the gradient where the box does not stop it.
-  double projected_norm(const std::vector<double>& point, const std::vector<double>& slope) const {
-    double sum = 0;
-    for (std::size_t j = 0; j < point.size(); ++j) {
-      double step = slope[j];
-      if (options_.bound)
-        step = point[j] - std::clamp(point[j] - slope[j], options_.bound->first, options_.bound->second);
-      sum += step * step;
-    }
-    return std::sqrt(sum);
-  }
-
-  const DifferentiableFunction& function_;
-  const MinimizeOptions& options_;
-};
-
-template <class Param>
-Param parameters(const MinimizeOptions& options) {
-  Param param;
-  param.m = options.history;
-  param.epsilon = options.tolerance;
-  param.epsilon_rel = 0;
-  param.max_iterations = options.max_iterations;
-  if (options.relative_decrease > 0) {
-    param.past = 1;
-    param.delta = options.relative_decrease;
-  }
-  param.max_linesearch = 60;
-  return param;
+bool all_finite(const std::vector<double>& numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
 }
 
-int search(SearchRecorder& recorder, Eigen::VectorXd& x, const MinimizeOptions& options) {
-  double value = 0;
-  if (!options.bound) {
-    auto param = parameters<LBFGSpp::LBFGSParam<double>>(options);
-    param.linesearch = LBFGSpp::LBFGS_LINESEARCH_BACKTRACKING_STRONG_WOLFE;
-    LBFGSpp::LBFGSSolver<double, WolfeLineSearch> solver(param);
-    return solver.minimize(recorder, x, value);
+/// Norm of x − clamp(x − g): what is left of the gradient where the box does not stop it.
+double projected_norm(const std::vector<double>& point, const std::vector<double>& gradient,
+                      const MinimizeOptions& options) {
+  double sum = 0;
+  for (std::size_t j = 0; j < point.size(); ++j) {
+    double step = gradient[j];
+    if (options.bound) step = point[j] - std::clamp(point[j] - step, options.bound->first, options.bound->second);
+    sum += step * step;
   }
-  const auto param = parameters<LBFGSpp::LBFGSBParam<double>>(options);
-  LBFGSpp::LBFGSBSolver<double> solver(param);
-  const Eigen::VectorXd low = Eigen::VectorXd::Constant(x.size(), options.bound->first);
-  const Eigen::VectorXd high = Eigen::VectorXd::Constant(x.size(), options.bound->second);
-  return solver.minimize(recorder, x, value, low, high);
+  return std::sqrt(sum);
 }
 
 }  // namespace
@@ -117,39 +54,101 @@ const char* to_string(MinimizeStatus status) noexcept {
   return "";
 }
 
-MinimizeResult minimize(const DifferentiableFunction& function, std::vector<double> start,
-                        const MinimizeOptions& options) {
-  SearchRecorder recorder(function, options);
-  Eigen::VectorXd x = Eigen::Map<const Eigen::VectorXd>(start.data(), static_cast<Eigen::Index>(start.size()));
-  MinimizeResult& result = recorder.result;
+Minimizer::Minimizer(const std::vector<double>& start, const MinimizeOptions& options)
+    : options_(options),
+      method_(make_descent_method(start, options)),
+      point_(method_->now.x.begin(), method_->now.x.end()) {}
+
+void Minimizer::tell(double value, const std::vector<double>& gradient) {
+  ++result_.evaluations;
+  Iterate& now = method_->now;
+  if (std::isfinite(value) && all_finite(gradient)) {
+    now.value = value;
+    now.gradient = Eigen::Map<const Eigen::VectorXd>(gradient.data(), std::ssize(gradient));
+    record_best(value, gradient);
+  } else {
+    now.value = kWall;
+    now.gradient.setZero(now.x.size());
+  }
+  if (result_.value < kUnboundedValue) return finish(MinimizeStatus::unbounded);
   try {
-    result.iterations = search(recorder, x, options);
-    result.status = result.iterations >= options.max_iterations && result.gradient_norm > options.tolerance
-                        ? MinimizeStatus::iteration_limit
-                        : MinimizeStatus::converged;
-    if (result.evaluations == 1 && result.gradient_norm == 0) result.status = MinimizeStatus::zero_gradient;
-  } catch (const UnboundedBelow&) {
-    result.status = MinimizeStatus::unbounded;
+    if (advance()) {
+      point_.assign(now.x.begin(), now.x.end());
+      return;
+    }
   } catch (const std::logic_error&) {
-    // The library's word for a direction that leads uphill: rounding has taken over.
-    result.status = MinimizeStatus::line_search;
-  } catch (const std::runtime_error& error) {
-    // Errors of the function itself are not the search's: only the library throws plain runtime errors.
-    if (typeid(error) != typeid(std::runtime_error)) throw;
-    result.status = MinimizeStatus::line_search;
+    // A direction that leads uphill: rounding has taken over.
+    return finish(MinimizeStatus::line_search);
+  } catch (const std::runtime_error&) {
+    return finish(MinimizeStatus::line_search);
   }
+  result_.iterations = std::max(1, iteration_);
+  if (result_.evaluations == 1 && result_.gradient_norm == 0) return finish(MinimizeStatus::zero_gradient);
+  const bool at_limit = result_.iterations >= options_.max_iterations && result_.gradient_norm > options_.tolerance;
+  finish(at_limit ? MinimizeStatus::iteration_limit : MinimizeStatus::converged);
+}
+
+void Minimizer::record_best(double value, const std::vector<double>& gradient) {
+  if (!result_.point.empty() && value >= result_.value) return;
+  result_.point = point_;
+  result_.value = value;
+  result_.gradient_norm = projected_norm(point_, gradient, options_);
+  ++improvements_;
+}
+
+bool Minimizer::advance() {
+  const bool at_start = result_.evaluations == 1;
+  if (!at_start) {
+    if (!method_->line_search_ends()) return true;
+    ++iteration_;
+  }
+  if (should_stop()) return false;
+  last_value_ = method_->now.value;
+  if (at_start) {
+    method_->begin();
+  } else {
+    method_->next_direction();
+  }
+  return true;
+}
+
+bool Minimizer::should_stop() const {
+  if (method_->gradient_norm() <= options_.tolerance) return true;
+  if (iteration_ == 0) return false;
+  const double value = method_->now.value;
+  const double share = options_.relative_decrease > 0 ? options_.relative_decrease
+                       : options_.bound               ? kLeastDecreaseInBox
+                                                      : 0;
+  const double size = std::max({std::abs(value), std::abs(last_value_), 1.0});
+  if (share > 0 && std::abs(last_value_ - value) <= share * size) return true;
+  return options_.max_iterations != 0 && iteration_ >= options_.max_iterations;
+}
+
+void Minimizer::finish(MinimizeStatus status) {
+  method_.reset();
+  result_.status = status;
   // A search that was cut short does not say how far it came: every step but the start's was an improvement.
-  if (result.iterations == 0) result.iterations = std::max(0, recorder.improvements - 1);
-  if (result.status == MinimizeStatus::line_search && result.gradient_norm < kNearlyStationary) {
-    result.status = MinimizeStatus::converged;
+  if (result_.iterations == 0) result_.iterations = std::max(0, improvements_ - 1);
+  if (status == MinimizeStatus::line_search && result_.gradient_norm < kNearlyStationary) {
+    result_.status = MinimizeStatus::converged;
   }
-  if (result.point.empty()) {
+  if (result_.point.empty()) {
     // Not even the start has a value.
-    result.point = std::move(start);
-    result.value = std::numeric_limits<double>::quiet_NaN();
-    result.status = MinimizeStatus::line_search;
+    result_.point = point_;
+    result_.value = std::numeric_limits<double>::quiet_NaN();
+    result_.status = MinimizeStatus::line_search;
   }
-  return result;
+}
+
+MinimizeResult minimize(const DifferentiableFunction& function, const std::vector<double>& start,
+                        const MinimizeOptions& options) {
+  Minimizer search(start, options);
+  std::vector<double> gradient(start.size());
+  while (!search.done()) {
+    const double value = function(search.ask(), gradient);
+    search.tell(value, gradient);
+  }
+  return search.result();
 }
 
 }  // namespace scrm

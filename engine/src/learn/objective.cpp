@@ -8,9 +8,9 @@
 
 #include "learn/objective_value.hpp"
 #include "learn/replayed_objective.hpp"
+#include "pass/pool.hpp"
 #include "policy/policy_kinds.hpp"
 #include "policy/score_matrix.hpp"
-#include "policy/scratch_pool.hpp"
 #include "policy/theta_gradient.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/kernels/gaussian_terms.hpp"
@@ -104,7 +104,7 @@ class ObjectiveReduction final : public Reduction {
   }
 
   void compute(const Block& block, Partial& out) const override {
-    ScratchPool::Lease scratch(scratch_);
+    const Pool<PolicyScratch>::Lease scratch = scratch_.lease();
     for (std::size_t p = 0; p < problems_.size(); ++p) {
       ProblemSums& sums = static_cast<Sums&>(out).problems[p];
       std::array<std::uint8_t, kBlockRows> flags;
@@ -212,7 +212,7 @@ class ObjectiveReduction final : public Reduction {
 
   const std::vector<ObjectiveProblem>& problems_;
   std::vector<ScoreMatrix> matrices_;
-  mutable ScratchPool scratch_;
+  mutable Pool<PolicyScratch> scratch_;
 };
 
 ObjectiveValue finish(const ObjectiveProblem& problem, const ProblemSums& sums) {

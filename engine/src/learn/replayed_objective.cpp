@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <vector>
 
 #include "learn/objective_value.hpp"
+#include "pass/pool.hpp"
 #include "policy/score_matrix.hpp"
-#include "policy/scratch_pool.hpp"
 #include "policy/theta_gradient.hpp"
+#include "scrm/kernels/aligned_array.hpp"
 #include "scrm/kernels/replayed_labels.hpp"
 #include "scrm/kernels/weights.hpp"
 
@@ -19,17 +19,12 @@ namespace {
 struct BlockTerms {
   /// Columns of weights, slopes of the risk, variance terms around the block's mean; then `unset_gradient` and, with
   /// mixing, `log_odds_gradient` of every label.
-  std::unique_ptr<double[]> columns;
+  AlignedArray<double> columns;
   double variance_mean = 0;
 
-  double* column(std::int64_t index) const {
-    constexpr auto kMask = ~(static_cast<std::uintptr_t>(kColumnAlignment) - 1);
-    const auto first = (reinterpret_cast<std::uintptr_t>(columns.get()) + kColumnAlignment - 1) & kMask;
-    return reinterpret_cast<double*>(first) + index * kBlockRows;
-  }
+  double* column(std::int64_t index) const { return columns.get() + index * kBlockRows; }
   void allocate(std::int64_t count) {
-    constexpr std::size_t kSlack = kColumnAlignment / sizeof(double);
-    columns = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(count) * kBlockRows + kSlack);
+    columns = make_aligned_for_overwrite<double>(static_cast<std::size_t>(count) * kBlockRows);
   }
   double* weights() const { return column(0); }
   double* slope() const { return column(1); }
@@ -46,13 +41,13 @@ class ReplayedObjective {
 
   /// The first pass.
   LearningTerms add_terms(const Block& block) {
-    ScratchPool::Lease scratch(scratch_);
+    const Pool<PolicyScratch>::Lease scratch = scratch_.lease();
     std::array<std::uint8_t, kBlockRows> flags;
     if (problem_.rows != nullptr) problem_.rows->expand(block.first_row, kBlockRows, flags.data());
     BlockTerms& kept = cached_terms(block);
     kept.allocate(3 + labels_ * (mixed() ? 2 : 1));
     LabelLogOdds odds = odds_of(kept);
-    odds.log_odds = (*scratch).columns(PolicyScratch::kCallerSlot, labels_ + 1);
+    odds.log_odds = scratch->columns(PolicyScratch::kCallerSlot, labels_ + 1);
     odds.log_none = odds.log_odds + static_cast<std::int64_t>(labels_) * kBlockRows;
     matrix_.context_scores(block, odds.log_odds);
     label_log_odds(context_rows(block), labels_, problem_.policy.epsilon, odds);
@@ -67,7 +62,7 @@ class ReplayedObjective {
 
   /// The second.
   void add_gradient(const Block& block, const GradientFactors& factors, double variance_mean, double* out) {
-    ScratchPool::Lease scratch(scratch_);
+    const Pool<PolicyScratch>::Lease scratch = scratch_.lease();
     const BlockTerms& kept = cached_terms(block);
     const bool snips = problem_.rules.estimator == LearningEstimator::snips;
     const double moved = kept.variance_mean - variance_mean;
@@ -79,7 +74,7 @@ class ReplayedObjective {
       // Rows that do not count may hold a loss that is no number.
       row[i] = w != 0 ? g : 0;
     }
-    double* coefficients = (*scratch).columns(PolicyScratch::kCallerSlot, labels_ + 1);
+    double* coefficients = scratch->columns(PolicyScratch::kCallerSlot, labels_ + 1);
     replayed_coefficients(block, odds_of(kept), row, coefficients);
     shared_context_gradient(block, coefficients, labels_, *scratch, out);
   }
@@ -100,7 +95,7 @@ class ReplayedObjective {
   ScoreMatrix matrix_;
   int labels_;
   std::vector<BlockTerms> blocks_;
-  ScratchPool scratch_;
+  Pool<PolicyScratch> scratch_;
 };
 
 }  // namespace

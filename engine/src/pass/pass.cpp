@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
-#include <tbb/global_control.h>
-#include <tbb/info.h>
 #include <tbb/parallel_pipeline.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "pass/merge_tree.hpp"
+#include "schedule/arena.hpp"
+#include "scrm/engine/human_bytes.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {
@@ -18,9 +16,11 @@ namespace {
 
 /// What one pass shares between its stages.
 struct PassState {
-  PassState(Source& rows, const Reduction& reduction) : source(rows), pool(reduction), tree(pool) {}
+  PassState(Source& rows, const Reduction& what)
+      : source(rows), reduction(what), pool([&what] { return what.make(); }), tree(what) {}
 
   Source& source;
+  const Reduction& reduction;
   PartialPool pool;
   MergeTree tree;
   Audit audit;
@@ -32,7 +32,7 @@ struct Item {
   std::int64_t first_block = 0;
   int blocks = 0;
   std::unique_ptr<BlockGroup> rows;
-  std::unique_ptr<Reduction::Partial> sums;
+  PartialLease sums;
   Audit audit;
 };
 
@@ -49,11 +49,11 @@ std::shared_ptr<Item> fetch_next(PassState& pass) {
 
 /// Parallel: decodes and sums the blocks of one group.
 void reduce_group(PassState& pass, BlockLoader& loader, Item& item) {
-  MergeTree tree(pass.pool);
+  MergeTree tree(pass.reduction);
   for (std::int64_t index = item.first_block; index < item.first_block + item.blocks; ++index) {
     const Block block = pass.source.load(*item.rows, index, loader, item.audit);
-    std::unique_ptr<Reduction::Partial> partial = pass.pool.acquire();
-    pass.pool.reduction().compute(block, *partial);
+    PartialLease partial = pass.pool.lease();
+    pass.reduction.compute(block, *partial);
     tree.add(std::move(partial));
   }
   item.rows.reset();
@@ -77,23 +77,16 @@ int max_groups_in_flight(const Source& source, int threads, std::size_t memory) 
     const std::size_t bytes = static_cast<std::size_t>(tokens) * source.group_bytes() + loaders * source.loader_bytes();
     if (bytes <= memory) return tokens;
   }
-  constexpr double kMiB = 1024.0 * 1024.0;
-  const double needed = static_cast<double>(source.group_bytes() + source.loader_bytes()) / kMiB;
-  throw Error(
-      ErrorKind::memory,
-      fmt::format("reading this data needs {:.0f} MiB for blocks and the budget leaves {:.0f} MiB; give a larger "
-                  "--memory, or write the data with smaller chunks",
-                  needed, static_cast<double>(memory) / kMiB));
+  const double needed = static_cast<double>(source.group_bytes() + source.loader_bytes());
+  throw Error(ErrorKind::memory,
+              fmt::format("reading this data needs {} for blocks and the budget leaves {}; give a larger "
+                          "--memory, or write the data with smaller chunks",
+                          human_bytes(needed), human_bytes(static_cast<double>(memory))));
 }
 
 void run_pipeline(PassState& pass, int threads, int tokens, const Progress& progress) {
   using LoaderPtr = std::unique_ptr<BlockLoader>;
   tbb::enumerable_thread_specific<LoaderPtr> loaders([&pass] { return pass.source.make_loader(); });
-  // Without this, TBB would cap an arena at the machine's cores.
-  std::optional<tbb::global_control> more_threads;
-  if (threads > tbb::info::default_concurrency()) {
-    more_threads.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
-  }
   using ItemPtr = std::shared_ptr<Item>;
   const auto fetch_stage = [&pass](tbb::flow_control& control) -> ItemPtr {
     if (pass.next_block == pass.source.blocks()) {
@@ -107,8 +100,7 @@ void run_pipeline(PassState& pass, int threads, int tokens, const Progress& prog
     return item;
   };
   const auto merge_stage = [&pass, &progress](const ItemPtr& item) { merge_group(pass, *item, progress); };
-  tbb::task_arena arena(threads);
-  arena.execute([&] {
+  in_arena(threads, [&] {
     tbb::parallel_pipeline(static_cast<std::size_t>(tokens),
                            tbb::make_filter<void, ItemPtr>(tbb::filter_mode::serial_in_order, fetch_stage) &
                                tbb::make_filter<ItemPtr, ItemPtr>(tbb::filter_mode::parallel, reduce_stage) &
@@ -120,7 +112,7 @@ void run_pipeline(PassState& pass, int threads, int tokens, const Progress& prog
 
 PassResult run_pass(Source& source, const Reduction& reduction, const PassOptions& options) {
   PassState pass(source, reduction);
-  const int threads = options.threads > 0 ? options.threads : tbb::info::default_concurrency();
+  const int threads = resolve_threads(options.threads);
   const int tokens = max_groups_in_flight(source, threads, options.memory);
   if (threads == 1 || source.blocks() <= source.group_blocks()) {
     const std::unique_ptr<BlockLoader> loader = source.make_loader();
@@ -132,7 +124,7 @@ PassResult run_pass(Source& source, const Reduction& reduction, const PassOption
   } else {
     run_pipeline(pass, threads, tokens, options.progress);
   }
-  return {pass.tree.finish(), std::move(pass.audit)};
+  return {std::unique_ptr<Reduction::Partial>(pass.tree.finish().release()), std::move(pass.audit)};
 }
 
 }  // namespace scrm

@@ -30,26 +30,13 @@ const std::array<double, kDecimalEdges>& edges() {
 }
 
 template <class Value>
-Distribution describe(const Value* values, std::int64_t count) {
-  Distribution result;
-  result.count = count;
-  if (count == 0) return result;
+Moments describe(const Value* values, std::int64_t count) {
   double sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto value = static_cast<double>(values[i]);
-    result.min = std::min(result.min, value);
-    result.max = std::max(result.max, value);
-    sum += value;
-  }
-  result.mean = sum / static_cast<double>(count);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const double off = static_cast<double>(values[i]) - result.mean;
-    result.centred_squares += off * off;
-  }
-  return result;
+  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(values[i]);
+  return moments_around(count > 0 ? sum / static_cast<double>(count) : 0, values, count);
 }
 
-void merge_all(std::vector<Distribution>& earlier, const std::vector<Distribution>& later) {
+void merge_all(std::vector<Moments>& earlier, const std::vector<Moments>& later) {
   if (earlier.size() < later.size()) earlier.resize(later.size());
   for (std::size_t i = 0; i < later.size(); ++i) earlier[i].merge(later[i]);
 }
@@ -148,32 +135,16 @@ void merge_summaries(Summary& earlier, const Summary& later) {
 
 }  // namespace
 
-double Distribution::sd() const noexcept {
-  return count > 1 ? std::sqrt(centred_squares / static_cast<double>(count - 1)) : 0.0;
+double sample_sd(const Moments& moments) noexcept {
+  return moments.count > 1 ? moments.standard_deviation() : 0.0;
 }
 
-double Distribution::z_score(double value) const noexcept {
+double z_score(const Moments& moments, double value) noexcept {
   // Values that differ by rounding alone have a tiny spread, beside which a tiny offset would look large.
   constexpr double kRounding = 1e-12;
-  if (count < 2 || std::abs(mean - value) <= kRounding * std::abs(value)) return 0.0;
-  const double error = sd() / std::sqrt(static_cast<double>(count));
-  return error > 0 ? (mean - value) / error : 0.0;
-}
-
-void Distribution::merge(const Distribution& later) noexcept {
-  if (later.count == 0) return;
-  if (count == 0) {
-    *this = later;
-    return;
-  }
-  const auto n = static_cast<double>(count + later.count);
-  const double gap = later.mean - mean;
-  const double share = static_cast<double>(later.count) / n;
-  centred_squares += later.centred_squares + gap * gap * static_cast<double>(count) * share;
-  mean += gap * share;
-  min = std::min(min, later.min);
-  max = std::max(max, later.max);
-  count += later.count;
+  if (moments.count < 2 || std::abs(moments.mean - value) <= kRounding * std::abs(value)) return 0.0;
+  const double error = sample_sd(moments) / std::sqrt(moments.count);
+  return error > 0 ? (moments.mean - value) / error : 0.0;
 }
 
 double PropensityHistogram::lower_edge(int bin) noexcept {

@@ -1,16 +1,16 @@
 #include "scrm/engine/write_shards.hpp"
 
 #include <fmt/format.h>
-#include <tbb/concurrent_queue.h>
-#include <tbb/info.h>
 #include <tbb/parallel_pipeline.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <utility>
 
+#include "pass/pool.hpp"
+#include "schedule/arena.hpp"
+#include "scrm/engine/human_bytes.hpp"
 #include "scrm/io/block_buffer.hpp"
 #include "scrm/io/error.hpp"
 
@@ -106,18 +106,21 @@ Block slice(const Block& block, int first, int rows, SliceStorage& storage) {
 class Encoder {
  public:
   Encoder(const Source& source, const WriteOptions& write)
-      : source_(source), write_(write), chunk_rows_(chunk_rows(source.schema(), write)) {}
+      : source_(source),
+        write_(write),
+        chunk_rows_(chunk_rows(source.schema(), write)),
+        loaders_([&source] { return source.make_loader(); }) {}
 
   std::int64_t chunk() const { return chunk_rows_; }
 
   /// Any thread: makes the task's blocks and encodes its chunks.
   void run(Task& task) {
     const int count = block_count(task);
-    std::vector<std::unique_ptr<BlockLoader>> loaders;
+    std::vector<Pool<BlockLoader>::Lease> loaders;
     std::vector<Block> blocks;
     Audit audit;
     for (int b = 0; b < count; ++b) {
-      loaders.push_back(take_loader());
+      loaders.push_back(loaders_.lease());
       blocks.push_back(source_.load(*task.group, first_block(task) + b, *loaders.back(), audit));
     }
     require_no_bad_rows(audit);
@@ -126,7 +129,6 @@ class Encoder {
       task.chunks.push_back(encode(blocks, row, std::min(row + chunk_rows_, end)));
     }
     task.group.reset();
-    for (auto& loader : loaders) idle_.push(std::move(loader));
   }
 
  private:
@@ -143,16 +145,10 @@ class Encoder {
     return encode_rows(source_.schema(), write_, parts);
   }
 
-  std::unique_ptr<BlockLoader> take_loader() {
-    std::unique_ptr<BlockLoader> loader;
-    if (!idle_.try_pop(loader)) loader = source_.make_loader();
-    return loader;
-  }
-
   const Source& source_;
   const WriteOptions& write_;
   std::int64_t chunk_rows_;
-  tbb::concurrent_queue<std::unique_ptr<BlockLoader>> idle_;
+  Pool<BlockLoader> loaders_;
 };
 
 /// The serial end of the pipeline: opens, fills and finishes one shard after another.
@@ -205,9 +201,10 @@ TaskSizes size_tasks(const Source& source, std::int64_t chunk, const PassOptions
   }
   const std::size_t needed = bytes(chunk);
   if (needed > options.memory) {
-    throw Error(ErrorKind::memory, fmt::format("one chunk of {} rows takes {} MiB to make and encode, more than the {} "
-                                               "MiB allowed: raise --memory or choose fewer rows a chunk",
-                                               chunk, needed / 1048576 + 1, options.memory / 1048576));
+    throw Error(ErrorKind::memory, fmt::format("one chunk of {} rows takes {} to make and encode, more than the {} "
+                                               "allowed: raise --memory or choose fewer rows a chunk",
+                                               chunk, human_bytes(static_cast<double>(needed)),
+                                               human_bytes(static_cast<double>(options.memory))));
   }
   return {chunk, options.memory / needed};
 }
@@ -227,7 +224,7 @@ std::vector<ShardPlan> plan_shards(const std::string& folder, std::int64_t rows,
 
 void write_shards(Source& source, const std::vector<ShardPlan>& plan, const WriteOptions& write,
                   const PassOptions& options) {
-  const int threads = options.threads > 0 ? options.threads : tbb::info::default_concurrency();
+  const int threads = resolve_threads(options.threads);
   Encoder encoder(source, write);
   const TaskSizes sizes = size_tasks(source, encoder.chunk(), options, threads);
   TaskSequence tasks(plan, sizes.rows);
@@ -246,8 +243,7 @@ void write_shards(Source& source, const std::vector<ShardPlan>& plan, const Writ
     if (task->rows > 0) encoder.run(*task);
     return task;
   };
-  tbb::task_arena arena(threads);
-  arena.execute([&] {
+  in_arena(threads, [&] {
     tbb::parallel_pipeline(sizes.in_flight,
                            tbb::make_filter<void, TaskPtr>(tbb::filter_mode::serial_in_order, fetch) &
                                tbb::make_filter<TaskPtr, TaskPtr>(tbb::filter_mode::parallel, encode) &

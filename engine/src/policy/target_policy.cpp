@@ -7,6 +7,7 @@
 #include "policy/policy_kinds.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/policy_file.hpp"
+#include "scrm/kernels/aligned_array.hpp"
 #include "scrm/kernels/elementary.hpp"
 #include "scrm/kernels/weights.hpp"
 
@@ -14,7 +15,8 @@ namespace scrm {
 
 struct PolicyScratch::Buffers {
   struct Slot {
-    std::vector<double> memory;
+    AlignedArray<double> memory;
+    std::size_t size = 0;
   };
   std::array<Slot, kScratchSlots> slots;
 };
@@ -25,13 +27,13 @@ PolicyScratch::PolicyScratch(PolicyScratch&&) noexcept = default;
 PolicyScratch& PolicyScratch::operator=(PolicyScratch&&) noexcept = default;
 
 double* PolicyScratch::columns(int slot, std::int64_t count) {
-  constexpr std::size_t kSlack = kColumnAlignment / sizeof(double);
-  std::vector<double>& memory = buffers_->slots.at(static_cast<std::size_t>(slot)).memory;
-  const std::size_t wanted = static_cast<std::size_t>(count) * kBlockRows + kSlack;
-  if (memory.size() < wanted) memory.assign(wanted, 0.0);
-  void* start = memory.data();
-  std::size_t space = memory.size() * sizeof(double);
-  return static_cast<double*>(std::align(kColumnAlignment, sizeof(double), start, space));
+  auto& [memory, size] = buffers_->slots.at(static_cast<std::size_t>(slot));
+  const std::size_t wanted = static_cast<std::size_t>(count) * kBlockRows;
+  if (size < wanted) {
+    memory = make_aligned<double>(wanted);
+    size = wanted;
+  }
+  return memory.get();
 }
 
 void TargetPolicy::weights(const Block& block, PolicyScratch& scratch, double* out) const {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <tbb/global_control.h>
-#include <tbb/info.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
@@ -16,6 +15,8 @@
 #include <numeric>
 #include <utility>
 
+#include "schedule/arena.hpp"
+#include "scrm/engine/human_bytes.hpp"
 #include "scrm/kernels/random.hpp"
 
 namespace scrm {
@@ -124,7 +125,6 @@ void Scheduler::record_failure(const std::exception_ptr& failure) noexcept {
 
 void Scheduler::refuse_oversized_jobs() {
   if (options_.memory == 0) return;
-  constexpr double kMiB = 1024.0 * 1024.0;
   for (auto place = waiting_.begin(); place != waiting_.end();) {
     const std::size_t index = *place;
     const Job& job = jobs_[index];
@@ -134,9 +134,9 @@ void Scheduler::refuse_oversized_jobs() {
     }
     place = waiting_.erase(place);
     states_[index] = State::refused;
-    const Error error(ErrorKind::memory,
-                      fmt::format("{} needs {:.1f} MiB and the budget is {:.1f} MiB; give a larger --memory", job.name,
-                                  static_cast<double>(job.memory) / kMiB, static_cast<double>(options_.memory) / kMiB));
+    const Error error(ErrorKind::memory, fmt::format("{} needs {} and the budget is {}; give a larger --memory",
+                                                     job.name, human_bytes(static_cast<double>(job.memory)),
+                                                     human_bytes(static_cast<double>(options_.memory))));
     if (options_.on_refused) {
       notify(options_.on_refused, job, error);
     } else {
@@ -172,7 +172,7 @@ void Scheduler::execute_job(Job& job) noexcept {
   try {
     // An arena of the job's own: its loops spread over threads that have no job, and a thread that waits for one of
     // them finds nothing there to take up but parts of this job.
-    tbb::task_arena(threads_).execute([&] { job.run(options_.stop); });
+    in_arena(threads_, [&] { job.run(options_.stop); });
   } catch (const StopRequested&) {
     stopped = true;
   } catch (...) {
@@ -224,7 +224,7 @@ std::vector<Job> Scheduler::run() {
 
 std::vector<Job> run_jobs(std::vector<Job> jobs, const SchedulerOptions& options) {
   if (inside_job) throw Error(ErrorKind::run, "a job cannot run other jobs: it would wait for the thread it is on");
-  const int threads = options.threads > 0 ? options.threads : tbb::info::default_concurrency();
+  const int threads = resolve_threads(options.threads);
   // For all arenas together, those of passes inside jobs included. TBB counts the thread that waits, hence one more.
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads) + 1);
   return Scheduler(std::move(jobs), options, threads).run();

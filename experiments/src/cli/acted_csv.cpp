@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 
+#include "scrm/engine/human_bytes.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {
@@ -107,9 +108,10 @@ void write_acted_csv(Source& source, const std::string& path, const PassOptions&
   }
   const std::size_t needed = source.group_bytes() + source.loader_bytes() + 2 * kTextBytes;
   if (options.memory > 0 && needed > options.memory) {
-    throw Error(ErrorKind::memory,
-                fmt::format("{} rows at a time take {} MiB, more than the {} MiB allowed",
-                            source.group_blocks() * kBlockRows, needed / 1048576 + 1, options.memory / 1048576));
+    throw Error(
+        ErrorKind::memory,
+        fmt::format("{} rows at a time take {}, more than the {} allowed", source.group_blocks() * kBlockRows,
+                    human_bytes(static_cast<double>(needed)), human_bytes(static_cast<double>(options.memory))));
   }
   CsvFile file(path);
   fmt::memory_buffer text;

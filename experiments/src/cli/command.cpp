@@ -1,7 +1,6 @@
 #include "cli/command.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,22 +8,14 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
-#include <thread>
 
 #include "cli/terminal.hpp"
+#include "scrm/engine/threads.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/numbers.hpp"
 
 namespace scrm {
 namespace {
-
-/// Cores this process may run on, which is fewer than the machine has under taskset or a batch scheduler.
-int available_cores() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::max(1, CPU_COUNT(&allowed));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
 
 /// Bytes of memory this process may use: the machine's, or less inside a container with a limit.
 std::size_t available_memory() {
@@ -59,7 +50,7 @@ PassOptions CommonOptions::pass(const std::string& label) const {
 }
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
-  options.threads = available_cores();
+  options.threads = resolve_threads(0);
   options.memory = available_memory() / 2;
   command.add_flag("--json", options.json, "Machine-readable result on stdout")->group("Common");
   command.add_flag("--quiet", options.quiet, "No progress and no warnings")->group("Common");

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "scrm/engine/human_bytes.hpp"
 #include "scrm/engine/pass.hpp"
 
 namespace scrm {
@@ -20,8 +21,6 @@ std::string styled(std::string_view text, Style style);
 
 /// 12345678 -> "12,345,678".
 std::string with_commas(std::int64_t number);
-/// 1536 -> "1.5 KiB".
-std::string human_bytes(double bytes);
 /// "0.42 s", "1 min 05 s".
 std::string human_seconds(double seconds);
 /// A number with enough digits to read and no more: 4 to 6 significant ones.

@@ -21,9 +21,9 @@ constexpr double kSmallPropensity = 1e-3;
 /// A share of rows with small propensities that deserves a word.
 constexpr double kNotableShare = 0.01;
 
-Json distribution_json(const Distribution& values) {
+Json distribution_json(const Moments& values) {
   if (values.count == 0) return {{"min", nullptr}, {"max", nullptr}, {"mean", nullptr}, {"sd", nullptr}};
-  return {{"min", values.min}, {"max", values.max}, {"mean", values.mean}, {"sd", values.sd()}};
+  return {{"min", values.lowest}, {"max", values.highest}, {"mean", values.mean}, {"sd", sample_sd(values)}};
 }
 
 Json histogram_json(const PropensityHistogram& histogram) {
@@ -96,7 +96,7 @@ void add_context(const Inspection& inspection, Json& json) {
     return;
   }
   json["context"] = Json::array();
-  for (const Distribution& feature : summary.features) json["context"].push_back(distribution_json(feature));
+  for (const Moments& feature : summary.features) json["context"].push_back(distribution_json(feature));
 }
 
 std::string listed(const std::vector<std::size_t>& numbers) {
@@ -121,7 +121,7 @@ void remark_on_actions(const Inspection& inspection, std::vector<std::string>& o
                               labels ? "labels" : "actions", labels ? "set" : "taken", listed(never),
                               never.size() == 1 ? "it" : "them"));
   }
-  const double score = summary.uniform_weight.z_score(1.0);
+  const double score = z_score(summary.uniform_weight, 1.0);
   if (never.empty() && std::abs(score) > kSuspiciousScore) {
     out.push_back(
         fmt::format("1/(K propensity) averages {}, {} standard errors from 1: the propensities are not those "
@@ -132,9 +132,9 @@ void remark_on_actions(const Inspection& inspection, std::vector<std::string>& o
 
 void remark_on_propensities(const Inspection& inspection, std::vector<std::string>& out) {
   const Summary& summary = inspection.summary;
-  if (summary.rows > 1 && summary.propensity.min == summary.propensity.max) {
+  if (summary.rows > 1 && summary.propensity.lowest == summary.propensity.highest) {
     out.push_back(fmt::format("every propensity is {}: right for uniform logging, a mistake otherwise",
-                              human_number(summary.propensity.min)));
+                              human_number(summary.propensity.lowest)));
   }
   std::int64_t small = 0;
   for (int b = 0; PropensityHistogram::lower_edge(b + 1) <= kSmallPropensity; ++b) {
@@ -148,7 +148,7 @@ void remark_on_propensities(const Inspection& inspection, std::vector<std::strin
                     with_commas(small), 100 * share, kSmallPropensity));
   }
   for (std::size_t t = 0; t < summary.target_weights.size(); ++t) {
-    const double score = summary.target_weights[t].z_score(1.0);
+    const double score = z_score(summary.target_weights[t], 1.0);
     if (std::abs(score) > kSuspiciousScore) {
       out.push_back(fmt::format(
           "weights of target/{} average {}, {} standard errors from 1: its probabilities or the "
@@ -172,12 +172,12 @@ std::vector<std::string> remarks(const Inspection& inspection) {
   if (summary.rows == 0) return out;
   remark_on_actions(inspection, out);
   remark_on_propensities(inspection, out);
-  if (summary.rows > 1 && summary.loss.min == summary.loss.max) {
-    out.push_back(fmt::format("every loss is {}: there is nothing to compare policies by", summary.loss.min));
+  if (summary.rows > 1 && summary.loss.lowest == summary.loss.highest) {
+    out.push_back(fmt::format("every loss is {}: there is nothing to compare policies by", summary.loss.lowest));
   }
   std::vector<std::size_t> constant;
   for (std::size_t j = 0; summary.rows > 1 && j < summary.features.size(); ++j) {
-    if (summary.features[j].min == summary.features[j].max) constant.push_back(j);
+    if (summary.features[j].lowest == summary.features[j].highest) constant.push_back(j);
   }
   if (!constant.empty()) {
     out.push_back(fmt::format("{}: {}; policies have an intercept already",
@@ -210,11 +210,11 @@ Json inspection_json(const Inspection& inspection) {
   add_context(inspection, json);
   json["targets"] = Json::array();
   for (std::size_t t = 0; t < schema.targets.size(); ++t) {
-    const Distribution& weights = summary.target_weights[t];
+    const Moments& weights = summary.target_weights[t];
     json["targets"].push_back({{"name", schema.targets[t]},
                                {"mean_weight", weights.mean},
-                               {"mean_weight_z", weights.z_score(1.0)},
-                               {"max_weight", weights.max}});
+                               {"mean_weight_z", z_score(weights, 1.0)},
+                               {"max_weight", weights.highest}});
   }
   json["remarks"] = remarks(inspection);
   json["seconds"] = inspection.seconds;

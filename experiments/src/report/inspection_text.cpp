@@ -116,10 +116,10 @@ std::string overview_text(const Inspection& inspection) {
   return text + line("audit", audit_text(inspection));
 }
 
-void add_range(Table& table, const std::string& name, const Distribution& values) {
+void add_range(Table& table, const std::string& name, const Moments& values) {
   if (values.count == 0) return;
-  table.add(
-      {name, human_number(values.min), human_number(values.mean), human_number(values.max), human_number(values.sd())});
+  table.add({name, human_number(values.lowest), human_number(values.mean), human_number(values.highest),
+             human_number(sample_sd(values))});
 }
 
 std::string ranges_text(const Inspection& inspection) {
@@ -171,9 +171,9 @@ std::string targets_text(const Inspection& inspection) {
   Table table({"target", "mean weight", "off by (se)", "max weight"},
               {Align::left, Align::right, Align::right, Align::right});
   for (std::size_t t = 0; t < inspection.schema.targets.size(); ++t) {
-    const Distribution& weights = inspection.summary.target_weights[t];
-    table.add({inspection.schema.targets[t], human_number(weights.mean), human_number(weights.z_score(1.0)),
-               human_number(weights.max)});
+    const Moments& weights = inspection.summary.target_weights[t];
+    table.add({inspection.schema.targets[t], human_number(weights.mean), human_number(z_score(weights, 1.0)),
+               human_number(weights.highest)});
   }
   return "\n" + table.text(2);
 }

@@ -1,22 +1,14 @@
 #include "scrm/io/block_buffer.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
 namespace scrm {
 namespace {
 
 template <class T>
-T* allocate_columns(std::int64_t columns, std::int64_t rows = kBlockRows) {
-  std::size_t bytes = static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows) * sizeof(T);
-  if (bytes == 0) return nullptr;
-  bytes = (bytes + kColumnAlignment - 1) / kColumnAlignment * kColumnAlignment;
-  void* memory = std::aligned_alloc(kColumnAlignment, bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  std::memset(memory, 0, bytes);
-  return static_cast<T*>(memory);
+AlignedArray<T> make_columns(std::int64_t columns, std::int64_t rows = kBlockRows) {
+  return make_aligned<T>(static_cast<std::size_t>(columns * rows));
 }
 
 template <class T>
@@ -60,31 +52,27 @@ std::int64_t label_columns(const Schema& schema) noexcept {
 
 }  // namespace
 
-void BlockBuffer::Free::operator()(void* pointer) const noexcept {
-  std::free(pointer);
-}
-
 BlockBuffer::BlockBuffer(const Schema& schema) : schema_(schema) {
-  context_f32_.reset(allocate_columns<float>(dense_columns(schema, FloatType::f32), context_stride()));
-  context_f64_.reset(allocate_columns<double>(dense_columns(schema, FloatType::f64), context_stride()));
+  context_f32_ = make_columns<float>(dense_columns(schema, FloatType::f32), context_stride());
+  context_f64_ = make_columns<double>(dense_columns(schema, FloatType::f64), context_stride());
   if (schema.sparse) indptr_.assign(kBlockRows + 1, 0);
   if (!has_actions(schema)) return;
   switch (schema.action_kind) {
     case ActionKind::continuous:
-      action_.reset(allocate_columns<double>(1));
+      action_ = make_columns<double>(1);
       break;
     case ActionKind::categorical:
-      category_.reset(allocate_columns<std::int32_t>(1));
+      category_ = make_columns<std::int32_t>(1);
       break;
     case ActionKind::multilabel:
-      bits_.reset(allocate_columns<std::uint8_t>(schema.num_actions));
+      bits_ = make_columns<std::uint8_t>(schema.num_actions);
       break;
   }
-  loss_.reset(allocate_columns<double>(loss_columns(schema)));
-  propensity_.reset(allocate_columns<double>(1));
-  label_propensity_.reset(allocate_columns<double>(label_columns(schema)));
+  loss_ = make_columns<double>(loss_columns(schema));
+  propensity_ = make_columns<double>(1);
+  label_propensity_ = make_columns<double>(label_columns(schema));
   for (std::size_t i = 0; i < schema.targets.size(); ++i) {
-    targets_.emplace_back(allocate_columns<double>(1));
+    targets_.push_back(make_columns<double>(1));
     target_views_.push_back(targets_.back().get());
   }
 }
@@ -160,7 +148,7 @@ int BlockBuffer::compact(const std::uint8_t* keep, int rows) noexcept {
   compact_columns(loss_.get(), 1, keep, rows);
   compact_columns(propensity_.get(), 1, keep, rows);
   compact_columns(label_propensity_.get(), schema_.num_actions, keep, rows);
-  for (Column<double>& target : targets_) compact_columns(target.get(), 1, keep, rows);
+  for (AlignedArray<double>& target : targets_) compact_columns(target.get(), 1, keep, rows);
   if (schema_.sparse) {
     std::int64_t entry = 0;
     std::int64_t begin = indptr_[0];

@@ -3,9 +3,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <new>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
+
+#include "learn/minimizer.hpp"
 
 using namespace scrm;
 
@@ -73,10 +78,71 @@ TEST_CASE("minimize: stops at the iteration limit with the best point found") {
   CHECK(result.value < rosenbrock({-1.2, 1}, gradient));
 }
 
-TEST_CASE("minimize: lets the function's own exceptions through") {
-  struct Trouble : std::runtime_error {
-    using std::runtime_error::runtime_error;
+TEST_CASE_TEMPLATE("minimize: lets the function's own exceptions through, those that line searches end with included",
+                   Failure, std::runtime_error, std::logic_error, std::bad_alloc) {
+  for (const bool in_box : {false, true}) {
+    for (const int last : {1, 2, 7}) {
+      CAPTURE(in_box);
+      CAPTURE(last);
+      int evaluations = 0;
+      const auto fails = [&](const std::vector<double>& x, std::vector<double>& gradient) {
+        if (++evaluations == last) {
+          if constexpr (std::is_same_v<Failure, std::bad_alloc>)
+            throw Failure();
+          else
+            throw Failure("the function's own");
+        }
+        return rosenbrock(x, gradient);
+      };
+      MinimizeOptions options;
+      if (in_box) options.bound = {{-2.0, 2.0}};
+      CHECK_THROWS_AS(minimize(fails, {-1.2, 1}, options), Failure);
+      CHECK(evaluations == last);
+    }
+  }
+}
+
+TEST_CASE("Minimizer: searches that take turns find what each finds alone") {
+  const std::vector<std::vector<double>> starts = {{-1.2, 1}, {0.3, -1.7}, {1, 1}, {1.9, 1.9}};
+  for (const bool in_box : {false, true}) {
+    MinimizeOptions options;
+    if (in_box) options.bound = {{-2.0, 2.0}};
+    std::vector<Minimizer> searches;
+    for (const std::vector<double>& start : starts) searches.emplace_back(start, options);
+    std::vector<double> gradient;
+    for (bool all_done = false; !all_done;) {
+      all_done = true;
+      for (Minimizer& search : searches) {
+        if (search.done()) continue;
+        const double value = rosenbrock(search.ask(), gradient);
+        search.tell(value, gradient);
+        all_done = false;
+      }
+    }
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      const MinimizeResult alone = minimize(rosenbrock, starts[i], options);
+      CHECK(searches[i].result().status == alone.status);
+      CHECK(searches[i].result().point == alone.point);
+      CHECK(searches[i].result().value == alone.value);
+      CHECK(searches[i].result().evaluations == alone.evaluations);
+      CHECK(searches[i].result().iterations == alone.iterations);
+    }
+  }
+}
+
+TEST_CASE("minimize: a line search in a box asks for no point twice and for none outside") {
+  std::vector<std::vector<double>> asked;
+  const auto counted = [&asked](const std::vector<double>& x, std::vector<double>& gradient) {
+    asked.push_back(x);
+    return rosenbrock(x, gradient);
   };
-  const auto broken = [](const std::vector<double>&, std::vector<double>&) -> double { throw Trouble("no"); };
-  CHECK_THROWS_AS(minimize(broken, {0.0}, {}), Trouble);
+  MinimizeOptions options;
+  options.bound = {{-1.5, 0.9}};
+  const MinimizeResult result = minimize(counted, {-1.2, 0.9}, options);
+  CHECK(result.evaluations == std::ssize(asked));
+  for (const std::vector<double>& x : asked) {
+    for (const double coordinate : x) CHECK((coordinate >= -1.5 - 1e-15 && coordinate <= 0.9 + 1e-15));
+  }
+  std::sort(asked.begin(), asked.end());
+  CHECK(std::adjacent_find(asked.begin(), asked.end()) == asked.end());
 }

@@ -2,8 +2,6 @@
 #include "scrm/engine/logistic_regression.hpp"
 
 #include <doctest/doctest.h>
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "schedule/arena.hpp"
 #include "scrm/engine/libraries.hpp"
 #include "scrm/io/error.hpp"
 
@@ -290,12 +289,10 @@ TEST_CASE("logistic: cross-validation copes with fewer rows of a class than fold
 TEST_CASE("logistic: the same bits on 1, 2 and 5 threads") {
   const LabelledData data = labelled_rows(200, 30, 6, 13), sparse = to_sparse(data);
   const std::vector<double> candidates = {1e-2, 1, 100};
-  const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, 5);
   std::vector<std::vector<double>> first;
   for (const int threads : {1, 2, 5}) {
-    tbb::task_arena arena(threads);
     std::vector<std::vector<double>> found;
-    arena.execute([&] {
+    in_arena(threads, [&] {
       for (const auto* d : {&data, &sparse}) {
         for (const auto& model : fit_logistic_cv(*d, all_rows(*d), candidates, 4, {})) found.push_back(model.beta);
       }

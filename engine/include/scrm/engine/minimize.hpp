@@ -12,7 +12,8 @@ namespace scrm {
 struct MinimizeOptions {
   int max_iterations = 500;
   double tolerance = 1e-8;  ///< on the norm of the (projected) gradient
-  /// Also stop when an iteration lowers the value by less than this share of max(1, |value|); 0: never.
+  /// Also stop when an iteration lowers the value by less than this share of max(1, |value|); 0: never, or in a
+  /// box 1e-10.
   double relative_decrease = 0;
   int history = 10;
   std::optional<std::pair<double, double>> bound;  ///< the same box for every coordinate
@@ -42,7 +43,7 @@ struct MinimizeResult {
 using DifferentiableFunction = std::function<double(const std::vector<double>& point, std::vector<double>& gradient)>;
 
 /// Minimises from `start`, which must lie inside the bound. Exceptions of the function pass through.
-MinimizeResult minimize(const DifferentiableFunction& function, std::vector<double> start,
+MinimizeResult minimize(const DifferentiableFunction& function, const std::vector<double>& start,
                         const MinimizeOptions& options);
 
 }  // namespace scrm

@@ -3,29 +3,19 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <utility>
 #include <vector>
 
 #include "scrm/engine/pass.hpp"
+#include "scrm/kernels/moments.hpp"
 
 namespace scrm {
 
-/// Count, range, mean and spread of one quantity. Second moments are centred, per block and in every merge.
-struct Distribution {
-  std::int64_t count = 0;
-  double min = std::numeric_limits<double>::infinity();
-  double max = -std::numeric_limits<double>::infinity();
-  double mean = 0;
-  double centred_squares = 0;
-
-  /// Sample standard deviation, n − 1 in the denominator; 0 below two values.
-  double sd() const noexcept;
-  /// How many standard errors the mean is away from a value; 0 below two values, without spread, or when rounding alone
-  /// keeps them apart.
-  double z_score(double value) const noexcept;
-  void merge(const Distribution& later) noexcept;
-};
+/// Sample standard deviation; 0 below two values.
+double sample_sd(const Moments& moments) noexcept;
+/// How many standard errors the mean is away from a value; 0 below two values, without spread, or when rounding alone
+/// keeps them apart.
+double z_score(const Moments& moments, double value) noexcept;
 
 /// Counts of propensities between round numbers: bin edges 1, 2 and 5 times each power of ten, what lies outside in the
 /// first and the last bin.
@@ -44,19 +34,19 @@ struct PropensityHistogram {
 
 struct Summary {
   std::int64_t rows = 0;  ///< valid ones
-  Distribution loss;
-  Distribution propensity;
-  Distribution log_propensity;
+  Moments loss;
+  Moments propensity;
+  Moments log_propensity;
   PropensityHistogram histogram;
-  Distribution action;                       ///< continuous
-  std::vector<std::int64_t> action_counts;   ///< rows by category, or rows in which each label is set
-  std::vector<Distribution> features;        ///< dense contexts
-  Distribution entries_per_row;              ///< sparse contexts
-  Distribution entries;                      ///< sparse contexts: the values that are present
-  std::vector<Distribution> target_weights;  ///< target / propensity, one for each target column
+  Moments action;                           ///< continuous
+  std::vector<std::int64_t> action_counts;  ///< rows by category, or rows in which each label is set
+  std::vector<Moments> features;            ///< dense contexts
+  Moments entries_per_row;                  ///< sparse contexts
+  Moments entries;                          ///< sparse contexts: the values that are present
+  std::vector<Moments> target_weights;      ///< target / propensity, one for each target column
   /// Weight of the uniform policy, 1 on average when propensities are right and every action has some: 1/(K p) for
   /// categorical actions. Empty for the others.
-  Distribution uniform_weight;
+  Moments uniform_weight;
 };
 
 /// Runs the pass. Rows that fail the audit are left out of the summary and counted in the audit.

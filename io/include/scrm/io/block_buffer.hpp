@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "scrm/io/schema.hpp"
+#include "scrm/kernels/aligned_array.hpp"
 #include "scrm/kernels/block.hpp"
 
 namespace scrm {
@@ -49,25 +49,19 @@ class BlockBuffer {
   std::size_t bytes() const noexcept;
 
  private:
-  struct Free {
-    void operator()(void* pointer) const noexcept;
-  };
-  template <class T>
-  using Column = std::unique_ptr<T[], Free>;
-
   Schema schema_;
-  Column<float> context_f32_;
-  Column<double> context_f64_;
+  AlignedArray<float> context_f32_;
+  AlignedArray<double> context_f64_;
   std::vector<std::int64_t> indptr_;
   std::vector<std::int32_t> indices_;
   std::vector<double> values_;
-  Column<double> action_;
-  Column<std::int32_t> category_;
-  Column<std::uint8_t> bits_;
-  Column<double> loss_;
-  Column<double> propensity_;
-  Column<double> label_propensity_;
-  std::vector<Column<double>> targets_;
+  AlignedArray<double> action_;
+  AlignedArray<std::int32_t> category_;
+  AlignedArray<std::uint8_t> bits_;
+  AlignedArray<double> loss_;
+  AlignedArray<double> propensity_;
+  AlignedArray<double> label_propensity_;
+  std::vector<AlignedArray<double>> targets_;
   std::vector<const double*> target_views_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 namespace scrm {
@@ -55,6 +56,21 @@ struct Moments {
   /// Largest minus smallest value.
   double range() const noexcept { return count > 0 ? std::ldexp(highest - lowest, exponent) : 0.0; }
 };
+
+/// Moments of values whose mean is known.
+template <class Value>
+Moments moments_around(double mean, const Value* values, std::int64_t count) noexcept {
+  Moments out;
+  out.count = static_cast<double>(count);
+  out.mean = mean;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto value = static_cast<double>(values[i]);
+    out.square_sum += (value - mean) * (value - mean);
+    out.lowest = std::min(out.lowest, value);
+    out.highest = std::max(out.highest, value);
+  }
+  return out;
+}
 
 /// The same for values that carry weights w²: Σw², the w²-weighted mean of y, and Σ w² (y − mean)². Weights are in
 /// units of 2^exponent, values in their own.

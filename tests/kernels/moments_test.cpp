@@ -1,0 +1,46 @@
+// labels: fast
+#include "scrm/kernels/moments.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "scrm/kernels/aligned_array.hpp"
+
+using namespace scrm;
+
+TEST_CASE("moments_around: count, squares and range of the values, whatever their type") {
+  const std::vector<float> values = {3, -1, 4, 2};
+  const Moments moments = moments_around(2, values.data(), std::ssize(values));
+  CHECK(moments.count == 4);
+  CHECK(moments.mean == 2);
+  CHECK(moments.square_sum == 14);
+  CHECK(moments.lowest == -1);
+  CHECK(moments.highest == 4);
+}
+
+TEST_CASE("moments_around: no values are empty moments, which merge without a trace") {
+  const Moments none = moments_around<double>(0, nullptr, 0);
+  CHECK(none.count == 0);
+  CHECK(none.lowest == std::numeric_limits<double>::infinity());
+  Moments one = Moments::of(5);
+  one.merge(none);
+  CHECK(one.count == 1);
+  CHECK(one.mean == 5);
+}
+
+TEST_CASE("aligned arrays: begin where columns may, are zero when asked for, and none is null") {
+  CHECK(make_aligned<double>(0) == nullptr);
+  for (const std::size_t count : {1, 3, 64, 2049}) {
+    CAPTURE(count);
+    // Memory that is used again would not be zero by itself.
+    auto dirty = make_aligned_for_overwrite<std::uint8_t>(count);
+    std::fill_n(dirty.get(), count, std::uint8_t{7});
+    dirty.reset();
+    const AlignedArray<std::uint8_t> array = make_aligned<std::uint8_t>(count);
+    CHECK(reinterpret_cast<std::uintptr_t>(array.get()) % kColumnAlignment == 0);
+    CHECK(std::count(array.get(), array.get() + count, 0) == static_cast<std::ptrdiff_t>(count));
+  }
+}
