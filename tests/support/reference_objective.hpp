@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scrm/engine/objective.hpp"
+#include "support/log_smoothing.hpp"
 #include "support/random_rows.hpp"
 
 namespace scrm::testing {
@@ -37,6 +38,10 @@ inline ReferenceObjective reference_objective(const ObjectiveProblem& problem, c
     weight_sum += w;
     weighted_loss += w * y;
     Real cut = w, control = 0;
+    if (rules.estimator == &kLogSmoothing) {
+      cut = log_smoothed(w, rules.alpha);
+      control = 0.5L;
+    }
     if (rules.estimator == &kClippedEstimator) cut = std::min<Real>(w, rules.clip);
     if (rules.estimator == &kIpsIxEstimator) {
       cut = w / (1 + rules.alpha * w);

@@ -63,8 +63,8 @@ void check_against_reference(const ObjectiveProblem& problem, const LoggedRows& 
   }
 }
 
-constexpr const Estimator* kActionEstimators[] = {&kIpsEstimator, &kClippedEstimator, &kSnipsEstimator,
-                                                  &kIpsIxEstimator};
+const Estimator* const kActionEstimators[] = {&kIpsEstimator, &kClippedEstimator, &kSnipsEstimator, &kIpsIxEstimator,
+                                              &kLogSmoothing};
 
 }  // namespace
 
@@ -101,6 +101,19 @@ TEST_CASE("objective: epsilon is differentiated through, joint and per label") {
   check_against_reference(
       problem_for(random_policy(PolicyKind::softmax, schema, 5, FeatureMap::linear, 0.1), &kIpsIxEstimator, rows),
       rows);
+}
+
+TEST_CASE("objective: in averages, weights held at the largest one have no gradient") {
+  const Schema schema = schema_for(PolicyKind::gaussian, 3);
+  const LoggedRows rows = random_rows(schema, 60, 7);
+  for (const FeatureMap map : {FeatureMap::linear, FeatureMap::quadratic}) {
+    for (const Estimator* estimator : {&kIpsEstimator, &kClippedEstimator, &kIpsIxEstimator, &kLogSmoothing}) {
+      CAPTURE(estimator->name);
+      ObjectiveProblem problem = problem_for(random_policy(PolicyKind::gaussian, schema, 11, map), estimator, rows);
+      problem.rules.largest_weight = 0.4;
+      check_against_reference(problem, rows);
+    }
+  }
 }
 
 TEST_CASE("objective: additive agrees with long-double differences, dense and sparse, with and without epsilon") {

@@ -13,6 +13,7 @@
 #include "scrm/engine/objective.hpp"
 #include "scrm/engine/target_policy.hpp"
 #include "scrm/io/error.hpp"
+#include "support/log_smoothing.hpp"
 #include "support/replayed_rows.hpp"
 
 using namespace scrm;
@@ -20,8 +21,8 @@ using namespace scrm::testing;
 
 namespace {
 
-constexpr const Estimator* kEstimators[] = {&kIpsEstimator, &kClippedEstimator, &kSnipsEstimator, &kIpsIxEstimator,
-                                            &kAdditiveEstimator};
+const Estimator* const kEstimators[] = {&kIpsEstimator,   &kClippedEstimator, &kSnipsEstimator,
+                                        &kIpsIxEstimator, &kLogSmoothing,     &kAdditiveEstimator};
 
 Schema bits_schema(std::int64_t features, int labels, bool sparse) {
   Schema schema;

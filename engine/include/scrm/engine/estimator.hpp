@@ -1,6 +1,7 @@
 /// Estimator: a name, what it makes of the sums of a pass, and how it is learned with; and the registry of them all.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -49,16 +50,14 @@ struct ValueAndSlope {
   double value = 0, slope = 0;
 };
 
-/// A WeightFunction from a lambda without captures, (w, α) -> ValueAndSlope.
-template <class Function>
-constexpr WeightFunction for_each_weight(Function) {
-  return [](std::span<const double> weights, double alpha, double* values, double* slopes) {
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      const ValueAndSlope one = Function{}(weights[i], alpha);
-      values[i] = one.value;
-      slopes[i] = one.slope;
-    }
-  };
+/// The WeightFunction of a function of one weight, (w, α) -> ValueAndSlope.
+template <auto kFunction>
+void for_each_weight(std::span<const double> weights, double alpha, double* values, double* slopes) {
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const ValueAndSlope one = kFunction(weights[i], alpha);
+    values[i] = one.value;
+    slopes[i] = one.slope;
+  }
 }
 
 /// The option that an estimator takes as its parameter.
