@@ -103,8 +103,9 @@ bool log_smoothing_works() {
   scrm::EvaluateOptions evaluation;
   evaluation.estimators = {"log-smoothing"};
   evaluation.alpha = kAlpha;
-  const auto target = scrm::make_target_policy(start, source.schema(), "start");
-  const scrm::Estimate estimate = scrm::evaluate(source, {{"start", target}}, evaluation, {}).policies[0].estimates[0];
+  const std::vector<scrm::NamedPolicy> policies = {
+      {"start", scrm::make_target_policy(start, source.schema(), "start")}};
+  const scrm::Estimate estimate = scrm::evaluate(source, policies, evaluation, {}).policies[0].estimates[0];
   const Expected at_start = expected(start.theta);
   bool right = near("the estimate", estimate.value.value(), at_start.mean, 1e-12) &&
                near("its standard error", estimate.standard_error.value(), at_start.standard_error, 1e-12);
