@@ -9,6 +9,13 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {
+// Rows that do not count may hold anything.
+HWY_INLINE TransformedWeight given_weight(F64 d, M64 mask, V64 w, const TermOptions& options, int i) {
+  const M64 free = hn::And(mask, hn::Lt(w, hn::Set(d, options.max_weight)));
+  return {hn::IfThenElseZero(mask, hn::Load(d, options.transformed + i)),
+          hn::IfThenElseZero(free, hn::Load(d, options.transform_slopes + i))};
+}
+
 // Two loops over columns that stay in L1: sums first, then squares around the means.
 LearningTerms learning_terms_impl(const Block& block, const std::uint8_t* keep, const TermOptions& options,
                                   double* weights, double* term_gradients, double* centred_terms) {
@@ -20,7 +27,9 @@ LearningTerms learning_terms_impl(const Block& block, const std::uint8_t* keep, 
     const M64 mask = included_mask(d, keep, i, block.rows);
     const V64 w = hn::IfThenElseZero(mask, hn::Min(hn::Load(d, weights + i), limit));
     const V64 y = hn::IfThenElseZero(mask, hn::Load(d, block.loss + i));
-    const TransformedWeight transformed = transform_weight(d, w, options);
+    const TransformedWeight transformed = options.transform == WeightTransform::given
+                                              ? given_weight(d, mask, w, options, i)
+                                              : transform_weight(d, w, options);
     const V64 term = hn::Mul(hn::Sub(transformed.value, control), y);
     count = hn::Add(count, hn::IfThenElseZero(mask, hn::Set(d, 1.0)));
     risk = hn::MulAdd(transformed.value, y, risk);

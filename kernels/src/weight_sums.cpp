@@ -327,12 +327,12 @@ void merge_weight_sums(WeightSums& earlier, const WeightSums& later, const Weigh
   }
 }
 
-Moments loss_moments(const Block& block) noexcept {
-  assert(is_logged_block(block));
-  if (block.rows == 0) return {};
+Moments column_moments(const double* values, int rows) noexcept {
+  assert(rows >= 0 && rows <= kBlockRows && (rows == 0 || values != nullptr));
+  if (rows == 0) return {};
   ensure_isa();
-  const double shift = approximate_mean(block.rows, [&block](int i) { return block.loss[i]; });
-  return HWY_DYNAMIC_DISPATCH(array_moments_impl)(block.loss, block.rows, shift);
+  const double shift = approximate_mean(rows, [values](int i) { return values[i]; });
+  return HWY_DYNAMIC_DISPATCH(array_moments_impl)(values, rows, shift);
 }
 
 AdditiveSums additive_sums(const Block& block, const double* excess, double centre) noexcept {

@@ -54,6 +54,7 @@ HWY_INLINE TransformedWeight transform_weight(F64 d, V64 w, const TermOptions& o
       return {value, hn::IfThenElseZero(free, hn::Mul(value, inverse))};
     }
     case WeightTransform::none:
+    case WeightTransform::given:  // learning_terms reads its columns itself
       break;
   }
   return {held, hn::IfThenElseZero(free, held)};

@@ -91,7 +91,8 @@ std::vector<double> run_kernels(const Sample& sample) {
   out.insert(out.end(), {pair.mean_a, pair.mean_b, pair.aa, pair.bb, pair.ab});
   WeightSums sums;
   compute_weight_sums(block, weights.data(), {0.01, 2.0}, sums);
-  for (const Moments& m : {sums.weight, sums.ips, sums.clipped, sums.ix, loss_moments(block)}) append(out, m);
+  for (const Moments& m : {sums.weight, sums.ips, sums.clipped, sums.ix, column_moments(block.loss, block.rows)})
+    append(out, m);
   out.insert(out.end(), {sums.square.weight, sums.square.mean, sums.square.square_sum});
   return out;
 }

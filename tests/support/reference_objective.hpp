@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scrm/engine/objective.hpp"
+#include "support/log_smoothing.hpp"
 #include "support/random_rows.hpp"
 
 namespace scrm::testing {
@@ -20,7 +21,7 @@ inline ReferenceObjective reference_objective(const ObjectiveProblem& problem, c
   const ObjectiveRules& rules = problem.rules;
   reference::Reals risk_terms, variance_terms;
   Real weight_sum = 0, weighted_loss = 0;
-  const bool additive = rules.estimator == LearningEstimator::additive;
+  const bool additive = rules.estimator == &kAdditiveEstimator;
   const reference::Reals excess = additive ? label_excess(problem.policy, rows, rules.alpha)
                                            : reference::Reals(static_cast<std::size_t>(rows.rows));
   for (std::int64_t i = 0; i < rows.rows; ++i) {
@@ -37,8 +38,12 @@ inline ReferenceObjective reference_objective(const ObjectiveProblem& problem, c
     weight_sum += w;
     weighted_loss += w * y;
     Real cut = w, control = 0;
-    if (rules.estimator == LearningEstimator::clipped) cut = std::min<Real>(w, rules.clip);
-    if (rules.estimator == LearningEstimator::ips_ix) {
+    if (rules.estimator == &kLogSmoothing) {
+      cut = log_smoothed(w, rules.alpha);
+      control = 0.5L;
+    }
+    if (rules.estimator == &kClippedEstimator) cut = std::min<Real>(w, rules.clip);
+    if (rules.estimator == &kIpsIxEstimator) {
       cut = w / (1 + rules.alpha * w);
       control = 1;
     }
@@ -47,7 +52,7 @@ inline ReferenceObjective reference_objective(const ObjectiveProblem& problem, c
   }
   const Real n = static_cast<Real>(risk_terms.size());
   ReferenceObjective out{};
-  out.risk = rules.estimator == LearningEstimator::snips ? weighted_loss / weight_sum : reference::mean(risk_terms);
+  out.risk = rules.estimator == &kSnipsEstimator ? weighted_loss / weight_sum : reference::mean(risk_terms);
   out.variance = n > 1 ? reference::sample_variance(variance_terms) : 0;
   out.objective = out.risk + rules.lambda * std::sqrt(rules.penalty == Penalty::se ? out.variance / n : out.variance);
   for (std::size_t j = 0; j < problem.policy.theta.size(); ++j) {

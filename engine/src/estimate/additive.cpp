@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "estimate/estimator.hpp"
+#include "scrm/engine/estimator.hpp"
 
 namespace scrm {
 namespace {
@@ -21,7 +21,6 @@ PointEstimate additive(const PolicyTotals& totals) {
   out.value = pair.mean_a;
   out.standard_error = std::sqrt(pair.aa / (pair.count - 1) / pair.count);
   out.range = pair.highest_a - pair.lowest_a;
-  out.parameter = totals.alpha;
   return out;
 }
 
@@ -31,7 +30,16 @@ double replicate(const ReplicateTotals& totals) {
 
 }  // namespace
 
-/// Label by label: ȳ + mean((y − ȳ) Σ_k (w_k − 1)).
-const Estimator kAdditiveEstimator = {"additive", inapplicable_reason, additive, replicate};
+/// Label by label, w_k = π_k / (p_k + α π_k).
+const Estimator kAdditiveEstimator = {
+    .name = "additive",
+    .formula = "mean(y) + mean((y - mean(y)) sum_k(w_k - 1)), w_k = pi_k / (p_k + alpha pi_k), k a label",
+    .parameter = EstimatorParameter::alpha,
+    .label_sums = true,
+    .inapplicable_reason = inapplicable_reason,
+    .point = additive,
+    .replicate = replicate,
+    .learning = LearningRule{.form = RiskForm::labels},
+};
 
 }  // namespace scrm

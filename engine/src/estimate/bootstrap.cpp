@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kSharedSums = 2;  // rows, loss
 constexpr std::size_t kPolicySums = 4;  // w, w y, min(w, M) y, w_ix y
-constexpr std::size_t kAdditiveSums = 2;
+constexpr std::size_t kLabelSums = 2;   // y + y S, S
 
 // Replicates of a task and groups of a matrix product: fixed, so that results do not depend on threads. The counts of
 // one product (64 × 512 doubles) fill half of a small L2.
@@ -26,23 +26,32 @@ std::int64_t rows_per_group(std::int64_t rows) {
   return size;
 }
 
-std::size_t sums_per_policy(bool additive) {
-  return kPolicySums + (additive ? kAdditiveSums : 0);
+std::size_t sums_per_policy(const ExtraTerms& extra) {
+  return kPolicySums + (extra.labels ? kLabelSums : 0) + extra.given.size();
 }
 
 }  // namespace
 
-Bootstrap::Bootstrap(std::int64_t rows, std::size_t policies, bool additive)
+void ExtraTerms::add(const Estimator& estimator) {
+  labels = labels || estimator.label_sums;
+  if (estimator.transform == WeightTransform::given && index(estimator) == given.size()) given.push_back(&estimator);
+}
+
+std::size_t ExtraTerms::index(const Estimator& estimator) const {
+  return static_cast<std::size_t>(std::find(given.begin(), given.end(), &estimator) - given.begin());
+}
+
+Bootstrap::Bootstrap(std::int64_t rows, std::size_t policies, const ExtraTerms& extra)
     : group_rows_(rows_per_group(rows)),
       groups_((rows + group_rows_ - 1) / group_rows_),
-      policies_(policies),
-      additive_(additive),
-      width_(kSharedSums + policies * sums_per_policy(additive)),
+      extra_(extra),
+      policy_width_(sums_per_policy(extra)),
+      width_(kSharedSums + policies * policy_width_),
       sums_(static_cast<std::size_t>(groups_) * width_) {}
 
-std::size_t Bootstrap::bytes(std::int64_t rows, std::size_t policies, bool additive) {
+std::size_t Bootstrap::bytes(std::int64_t rows, std::size_t policies, const ExtraTerms& extra) {
   const std::int64_t size = rows_per_group(rows);
-  const std::size_t width = kSharedSums + policies * sums_per_policy(additive);
+  const std::size_t width = kSharedSums + policies * sums_per_policy(extra);
   return static_cast<std::size_t>((rows + size - 1) / size) * width * sizeof(double);
 }
 
@@ -60,7 +69,7 @@ void Bootstrap::add_block_losses(const Block& block) {
 
 void Bootstrap::add_block(const Block& block, std::size_t policy, const double* weights, const WeightOptions& rules,
                           const double* excess) {
-  const std::size_t offset = kSharedSums + policy * sums_per_policy(additive_);
+  const std::size_t offset = kSharedSums + policy * policy_width_;
   for (int i = 0; i < block.rows; ++i) {
     double* sums = group(block.first_row + i) + offset;
     const double w = weights[i];
@@ -76,8 +85,27 @@ void Bootstrap::add_block(const Block& block, std::size_t policy, const double* 
   }
 }
 
+void Bootstrap::add_block_terms(const Block& block, std::size_t policy, std::size_t given, const double* terms) {
+  const std::size_t column = kSharedSums + policy * policy_width_ + terms_column(*extra_.given[given]);
+  for (int i = 0; i < block.rows; ++i) group(block.first_row + i)[column] += terms[i];
+}
+
+std::size_t Bootstrap::terms_column(const Estimator& estimator) const {
+  switch (estimator.transform) {
+    case WeightTransform::clip:
+      return 2;
+    case WeightTransform::ix:
+      return 3;
+    case WeightTransform::given:
+      return kPolicySums + (extra_.labels ? kLabelSums : 0) + extra_.index(estimator);
+    case WeightTransform::none:
+      break;
+  }
+  return 1;
+}
+
 void Bootstrap::clip_top_rows(std::size_t policy, const TopRows& top, double clip) {
-  const std::size_t offset = kSharedSums + policy * sums_per_policy(additive_);
+  const std::size_t offset = kSharedSums + policy * policy_width_;
   for (int t = 0; t < top.count; ++t) {
     const TopRows::Entry& entry = top.entries[static_cast<std::size_t>(t)];
     double& sum = group(entry.row)[offset + 2];
@@ -87,8 +115,8 @@ void Bootstrap::clip_top_rows(std::size_t policy, const TopRows& top, double cli
   }
 }
 
-std::vector<std::vector<ReplicateTotals>> Bootstrap::replicate(std::uint64_t seed, int count, int threads) const {
-  std::vector<double> totals(static_cast<std::size_t>(count) * width_);
+void Bootstrap::replicate(std::uint64_t seed, int count, int threads) {
+  totals_.assign(static_cast<std::size_t>(count) * width_, 0.0);
   const int tasks = (count + kTaskReplicates - 1) / kTaskReplicates;
   const int width = static_cast<int>(width_);
   const auto run_task = [&](int task) {
@@ -104,20 +132,27 @@ std::vector<std::vector<ReplicateTotals>> Bootstrap::replicate(std::uint64_t see
       // Totals of all policies at once: [replicates, groups] counts times [groups, sums].
       cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, replicates, width, tile, 1.0, counts.data(), kTileGroups,
                   sums_.data() + static_cast<std::size_t>(g) * width_, width, 1.0,
-                  totals.data() + static_cast<std::size_t>(first) * width_, width);
+                  totals_.data() + static_cast<std::size_t>(first) * width_, width);
     }
   };
   in_arena(threads, [&] { tbb::parallel_for(0, tasks, run_task); });
+}
 
-  std::vector<std::vector<ReplicateTotals>> out(policies_,
-                                                std::vector<ReplicateTotals>(static_cast<std::size_t>(count)));
-  for (std::size_t p = 0; p < policies_; ++p) {
-    for (std::size_t r = 0; r < static_cast<std::size_t>(count); ++r) {
-      const double* shared = totals.data() + r * width_;
-      const double* own = shared + kSharedSums + p * sums_per_policy(additive_);
-      out[p][r] = {
-          shared[0], shared[1], own[0], own[1], own[2], own[3], additive_ ? own[4] : 0, additive_ ? own[5] : 0};
-    }
+std::vector<double> Bootstrap::values(std::size_t policy, const Estimator& estimator) const {
+  const std::size_t terms = terms_column(estimator);
+  std::vector<double> out;
+  out.reserve(totals_.size() / width_);
+  for (std::size_t first = 0; first < totals_.size(); first += width_) {
+    const double* shared = totals_.data() + first;
+    const double* own = shared + kSharedSums + policy * policy_width_;
+    const bool labels = extra_.labels;
+    out.push_back(estimator.replicate({.rows = shared[0],
+                                       .loss = shared[1],
+                                       .weight = own[0],
+                                       .weighted_loss = own[1],
+                                       .terms = own[terms],
+                                       .additive_u = labels ? own[4] : 0,
+                                       .additive_s = labels ? own[5] : 0}));
   }
   return out;
 }

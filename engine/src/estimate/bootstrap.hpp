@@ -4,10 +4,19 @@
 #include <cstdint>
 #include <vector>
 
-#include "estimate/estimator.hpp"
+#include "scrm/engine/estimator.hpp"
 #include "scrm/engine/pass.hpp"
 
 namespace scrm {
+
+/// What the chosen estimators need beside the sums of weights.
+struct ExtraTerms {
+  bool labels = false;                  ///< those of the additive estimator
+  std::vector<const Estimator*> given;  ///< the estimators with WeightTransform::given: a column t(w) y each
+
+  void add(const Estimator& estimator);
+  std::size_t index(const Estimator& estimator) const;
+};
 
 /// Sums over groups of consecutive rows, filled during the pass (each block writes its own groups, so threads never
 /// meet) and resampled afterwards. Up to kMaxGroups rows every row is a group of its own; above, groups are the
@@ -18,31 +27,37 @@ class Bootstrap {
  public:
   static constexpr std::int64_t kMaxGroups = 32768;
 
-  Bootstrap(std::int64_t rows, std::size_t policies, bool additive);
+  Bootstrap(std::int64_t rows, std::size_t policies, const ExtraTerms& extra);
 
-  static std::size_t bytes(std::int64_t rows, std::size_t policies, bool additive);
+  static std::size_t bytes(std::int64_t rows, std::size_t policies, const ExtraTerms& extra);
 
   /// Sums of one policy over the groups of one block. `excess` is the additive estimator's S, or null.
   void add_block(const Block& block, std::size_t policy, const double* weights, const WeightOptions& rules,
                  const double* excess);
+  /// The same for the terms of one of the given transforms.
+  void add_block_terms(const Block& block, std::size_t policy, std::size_t given, const double* terms);
   /// Row counts and losses of one block, shared by all policies.
   void add_block_losses(const Block& block);
 
   /// Brings the top rows down to the automatic M, known only after the pass.
   void clip_top_rows(std::size_t policy, const TopRows& top, double clip);
 
-  /// Totals of every replicate of one policy, replicates 0..count−1, the same bits at any thread count.
-  std::vector<std::vector<ReplicateTotals>> replicate(std::uint64_t seed, int count, int threads) const;
+  /// Draws replicates 0..count−1 of all policies, the same bits at any thread count.
+  void replicate(std::uint64_t seed, int count, int threads);
+  /// What the estimator makes of every replicate of a policy.
+  std::vector<double> values(std::size_t policy, const Estimator& estimator) const;
 
  private:
   double* group(std::int64_t row);
+  std::size_t terms_column(const Estimator& estimator) const;
 
   std::int64_t group_rows_;
   std::int64_t groups_;
-  std::size_t policies_;
-  bool additive_;
-  std::size_t width_;         // sums a group: two shared ones, then those of each policy
-  std::vector<double> sums_;  // [groups, width]
+  ExtraTerms extra_;
+  std::size_t policy_width_;    // sums of a policy
+  std::size_t width_;           // sums a group: two shared ones, then those of each policy
+  std::vector<double> sums_;    // [groups, width]
+  std::vector<double> totals_;  // [replicates, width]
 };
 
 }  // namespace scrm

@@ -1,17 +1,14 @@
-#include "estimate/estimator.hpp"
+#include "scrm/engine/estimator.hpp"
 
 namespace scrm {
 
-/// Clipped weights: mean(min(w, M) y).
+/// Weights clipped at M.
 const Estimator kClippedEstimator = {
-    "clipped",
-    always_applicable,
-    [](const PolicyTotals& totals) {
-      PointEstimate out = mean_estimate(totals.clipped);
-      out.parameter = totals.clip;
-      return out;
-    },
-    [](const ReplicateTotals& totals) { return totals.clipped / totals.rows; },
+    .name = "clipped",
+    .formula = "mean(min(w, M) y)",
+    .parameter = EstimatorParameter::clip,
+    .transform = WeightTransform::clip,
+    .learning = LearningRule{},
 };
 
 }  // namespace scrm

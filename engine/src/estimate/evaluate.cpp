@@ -7,10 +7,10 @@
 #include <cmath>
 
 #include "estimate/bootstrap.hpp"
-#include "estimate/estimator.hpp"
 #include "estimate/intervals.hpp"
 #include "estimate/warnings.hpp"
 #include "pass/pool.hpp"
+#include "scrm/engine/estimator.hpp"
 #include "scrm/engine/human_bytes.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/kernels/weights.hpp"
@@ -18,11 +18,12 @@
 namespace scrm {
 namespace {
 
-/// What a pass adds up: the losses once, the weights of every policy, and the additive pair where it applies.
+/// What a pass adds up: the losses once, the weights of every policy, and the extra terms of estimators.
 struct EvaluationSums {
   Moments loss;
   std::vector<WeightSums> weights;
   std::vector<AdditiveSums> additive;
+  std::vector<Moments> given;  // [policies, transforms]
 };
 
 /// The reduction of `evaluate`: every policy scores the block while it is in cache.
@@ -32,14 +33,15 @@ class EvaluationReduction final : public Reduction {
     EvaluationSums sums;
   };
 
-  EvaluationReduction(const std::vector<NamedPolicy>& policies, const WeightOptions& rules, bool additive,
+  EvaluationReduction(const std::vector<NamedPolicy>& policies, const WeightOptions& rules, const ExtraTerms& extra,
                       Bootstrap* bootstrap)
-      : policies_(policies), rules_(rules), additive_(additive), bootstrap_(bootstrap) {}
+      : policies_(policies), rules_(rules), extra_(extra), bootstrap_(bootstrap) {}
 
   std::unique_ptr<Partial> make() const override {
     auto partial = std::make_unique<Sums>();
     partial->sums.weights.resize(policies_.size());
     partial->sums.additive.resize(policies_.size());
+    partial->sums.given.resize(policies_.size() * extra_.given.size());
     return partial;
   }
 
@@ -49,7 +51,7 @@ class EvaluationReduction final : public Reduction {
     alignas(kColumnAlignment) double weights[kPolicyBatch * kBlockRows];
     // The additive sums are centred on the block's mean loss. Others sum the losses last, when the policies have
     // brought them into cache.
-    if (additive_) sums.loss = loss_moments(block);
+    if (extra_.labels) sums.loss = column_moments(block.loss, block.rows);
     for (std::size_t first = 0; first < policies_.size(); first += kPolicyBatch) {
       std::array<const TargetPolicy*, kPolicyBatch> batch{};
       const std::size_t count = std::min(batch.size(), policies_.size() - first);
@@ -57,7 +59,7 @@ class EvaluationReduction final : public Reduction {
       weights_of_policies({batch.data(), count}, block, *scratch, weights);
       for (std::size_t k = 0; k < count; ++k) add_policy(block, first + k, weights + k * kBlockRows, *scratch, sums);
     }
-    if (!additive_) sums.loss = loss_moments(block);
+    if (!extra_.labels) sums.loss = column_moments(block.loss, block.rows);
     if (bootstrap_ != nullptr) bootstrap_->add_block_losses(block);
   }
 
@@ -69,6 +71,7 @@ class EvaluationReduction final : public Reduction {
       merge_weight_sums(into.weights[p], from.weights[p], rules_);
       into.additive[p].merge(from.additive[p]);
     }
+    for (std::size_t g = 0; g < into.given.size(); ++g) into.given[g].merge(from.given[g]);
   }
 
  private:
@@ -76,27 +79,44 @@ class EvaluationReduction final : public Reduction {
                   EvaluationSums& sums) const {
     const TargetPolicy& policy = *policies_[p].policy;
     alignas(kColumnAlignment) double excess[kBlockRows];
-    const bool additive = additive_ && policy.has_label_probability();
-    if (additive) {
-      double* labels = scratch.columns(PolicyScratch::kCallerSlot, block.num_actions);
-      policy.label_probability(block, scratch, labels);
-      label_weight_excess(block, labels, rules_.alpha, excess);
+    const bool labels = extra_.labels && policy.has_label_probability();
+    if (labels) {
+      double* probability = scratch.columns(PolicyScratch::kCallerSlot, block.num_actions);
+      policy.label_probability(block, scratch, probability);
+      label_weight_excess(block, probability, rules_.alpha, excess);
       sums.additive[p] = additive_sums(block, excess, sums.loss.mean);
     }
-    if (bootstrap_ != nullptr) bootstrap_->add_block(block, p, weights, rules_, additive ? excess : nullptr);
+    if (bootstrap_ != nullptr) bootstrap_->add_block(block, p, weights, rules_, labels ? excess : nullptr);
+    for (std::size_t g = 0; g < extra_.given.size(); ++g) add_given_terms(block, p, g, weights, sums);
     compute_weight_sums(block, weights, rules_, sums.weights[p]);
+  }
+
+  void add_given_terms(const Block& block, std::size_t p, std::size_t g, const double* weights,
+                       EvaluationSums& sums) const {
+    const Estimator& estimator = *extra_.given[g];
+    alignas(kColumnAlignment) double terms[kBlockRows], slopes[kBlockRows];
+    estimator.weight_function({weights, static_cast<std::size_t>(block.rows)},
+                              parameter_value(estimator, rules_.alpha, 0), terms, slopes);
+    for (int i = 0; i < block.rows; ++i) terms[i] *= block.loss[i];
+    if (bootstrap_ != nullptr) bootstrap_->add_block_terms(block, p, g, terms);
+    sums.given[p * extra_.given.size() + g] = column_moments(terms, block.rows);
   }
 
   const std::vector<NamedPolicy>& policies_;
   WeightOptions rules_;
-  bool additive_;
+  const ExtraTerms& extra_;
   Bootstrap* bootstrap_;
   mutable Pool<PolicyScratch> scratch_;
 };
 
-/// The sums over all rows: the top rows join the others, clipped to M where M is automatic.
-PolicyTotals policy_totals(const EvaluationSums& all, std::size_t policy, const WeightOptions& rules) {
-  WeightSums sums = all.weights[policy];
+/// Sums over all rows, and the M of `clipped`.
+struct FinalSums {
+  WeightSums weights;
+  double clip = 0;
+};
+
+/// The top rows join the others, clipped to M where M is automatic.
+FinalSums add_top_rows(WeightSums sums, const WeightOptions& rules) {
   const bool automatic = rules.clip == 0;
   const TopRows top = sums.top;
   if (automatic) sums.clipped = sums.ips;  // all rows outside the top lie below M
@@ -110,52 +130,55 @@ PolicyTotals policy_totals(const EvaluationSums& all, std::size_t policy, const 
   }
   // M is zero when every row outside the largest four has no weight: then all that is left of the estimator is zero.
   if (clip == 0) sums.clipped = Moments{sums.ips.count, 0, 0, 0, 0, 0};
-  PolicyTotals out;
-  out.rows = sums.weight.count;
-  out.loss = all.loss;
-  out.weight = sums.weight;
-  out.ips = sums.ips;
-  out.clipped = sums.clipped;
-  out.ix = sums.ix;
-  out.square = sums.square;
-  out.additive = all.additive[policy];
-  out.clip = clip;
-  out.alpha = rules.alpha;
-  return out;
+  return {sums, clip};
+}
+
+/// Moments of the estimator's terms t(w) y; `given` are those of the policy's given transforms.
+const Moments& terms_of(const Estimator& estimator, const WeightSums& sums, const ExtraTerms& extra,
+                        const Moments* given) {
+  switch (estimator.transform) {
+    case WeightTransform::clip:
+      return sums.clipped;
+    case WeightTransform::ix:
+      return sums.ix;
+    case WeightTransform::given:
+      return given[extra.index(estimator)];
+    case WeightTransform::none:
+      break;
+  }
+  return sums.ips;
 }
 
 std::optional<double> if_finite(double value) {
   return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
 }
 
-Diagnostics diagnose(const PolicyTotals& totals, const TopRows& top) {
+Diagnostics diagnose(const WeightSums& sums) {
   Diagnostics out;
-  const Moments& w = totals.weight;
+  const Moments& w = sums.weight;
   const double mean = w.true_mean();
   out.mean_weight = if_finite(mean);
   const double error = w.standard_deviation() / std::sqrt(w.count);
-  if (totals.rows > 1) {
+  if (w.count > 1) {
     // Weights that differ from one by rounding alone are one, however little they spread.
     constexpr double kRounding = 1e-12;
     const bool one = std::abs(mean - 1) < kRounding;
     out.mean_weight_z = one ? 0.0 : (error > 0 ? if_finite((mean - 1) / error) : std::nullopt);
   }
-  // (Σw)² / Σw² = n mean² / (mean² + square_sum / n): the unit of the weights cancels.
-  const double square = w.mean * w.mean;
-  if (w.mean > 0) out.ess = if_finite(w.count * (square / (square + w.square_sum / w.count)));
-  const double largest = top.entries[0].weight;
+  if (w.mean > 0) out.ess = if_finite(effective_sample_size(w));
+  const double largest = sums.top.entries[0].weight;
   out.max_weight = if_finite(largest);
   if (w.mean > 0) out.max_weight_share = if_finite(std::ldexp(largest, -w.exponent) / w.mean / w.count);
-  add_weight_warnings(totals.rows, out);
+  add_weight_warnings(w.count, out);
   return out;
 }
 
+/// `replicates` are the estimator's values, for a bootstrap interval.
 Estimate estimate(const Estimator& estimator, const PolicyTotals& totals, const EvaluateOptions& options,
-                  const std::vector<ReplicateTotals>* replicates, Diagnostics& diagnostics) {
+                  std::vector<double> replicates, Diagnostics& diagnostics) {
   const PointEstimate point = estimator.point(totals);
   Estimate out;
   out.estimator = estimator.name;
-  out.parameter = point.parameter;
   if (!point.undefined_reason.empty()) {
     diagnostics.warnings.push_back(fmt::format("{}: {}", estimator.name, point.undefined_reason));
     return out;
@@ -169,13 +192,10 @@ Estimate estimate(const Estimator& estimator, const PolicyTotals& totals, const 
   out.standard_error = if_finite(point.standard_error);
   if (!out.standard_error) return out;
   std::optional<std::pair<double, double>> bounds;
-  if (replicates == nullptr) {
+  if (options.interval != IntervalKind::bootstrap) {
     bounds = interval(options.interval, options.level, totals.rows, point);
   } else {
-    std::vector<double> values;
-    values.reserve(replicates->size());
-    for (const ReplicateTotals& replicate : *replicates) values.push_back(estimator.replicate(replicate));
-    bounds = percentile_interval(options.level, std::move(values));
+    bounds = percentile_interval(options.level, std::move(replicates));
     if (!bounds) {
       diagnostics.warnings.push_back(
           fmt::format("{}: some bootstrap replicates are undefined, so there is no interval", estimator.name));
@@ -189,14 +209,7 @@ Estimate estimate(const Estimator& estimator, const PolicyTotals& totals, const 
 }
 
 void require_valid(const EvaluateOptions& options) {
-  if (options.alpha && !(*options.alpha > 0 && std::isfinite(*options.alpha))) {
-    throw Error(ErrorKind::usage,
-                fmt::format("alpha is {}, but must be above zero (or auto: one over the rows)", *options.alpha));
-  }
-  if (options.clip && !(*options.clip > 0 && std::isfinite(*options.clip))) {
-    throw Error(ErrorKind::usage,
-                fmt::format("clip is {}, but must be above zero (or auto: the fifth-largest weight)", *options.clip));
-  }
+  require_valid_parameters(options.alpha, options.clip);
   if (!(options.level > 0 && options.level < 1)) {
     throw Error(ErrorKind::usage, fmt::format("level is {}, but must lie between 0 and 1, as in 0.95", options.level));
   }
@@ -215,18 +228,8 @@ std::vector<const Estimator*> choose_estimators(const EvaluateOptions& options, 
     return chosen;
   }
   for (const std::string& name : options.estimators) {
-    const auto& all = all_estimators();
-    const auto found = std::find_if(all.begin(), all.end(), [&name](const Estimator* e) { return name == e->name; });
-    if (found == all.end()) {
-      throw Error(ErrorKind::usage, fmt::format("there is no estimator '{}'; the estimators are {}", name,
-                                                fmt::join(estimator_names(), ", ")));
-    }
-    const std::string inapplicable_reason = (*found)->inapplicable_reason(schema, policy);
-    if (!inapplicable_reason.empty()) {
-      throw Error(ErrorKind::data, fmt::format("the estimator '{}' does not apply: {}", name, inapplicable_reason),
-                  {.file = policy_name});
-    }
-    chosen.push_back(*found);
+    chosen.push_back(&find_estimator(name));
+    require_applicable(*chosen.back(), schema, policy, policy_name);
   }
   return chosen;
 }
@@ -238,12 +241,12 @@ struct PassOutcome {
 };
 
 PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& policies,
-                                const EvaluateOptions& options, const WeightOptions& rules, bool additive,
+                                const EvaluateOptions& options, const WeightOptions& rules, const ExtraTerms& extra,
                                 const PassOptions& pass) {
   PassOutcome out;
   PassOptions inner = pass;
   if (options.interval == IntervalKind::bootstrap) {
-    const std::size_t bytes = Bootstrap::bytes(source.rows(), policies.size(), additive);
+    const std::size_t bytes = Bootstrap::bytes(source.rows(), policies.size(), extra);
     if (pass.memory > 0 && bytes > pass.memory / 2) {
       throw Error(ErrorKind::memory,
                   fmt::format("the bootstrap of {} policies needs {} of sums, more than half of the memory budget; "
@@ -251,12 +254,38 @@ PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& 
                               policies.size(), human_bytes(static_cast<double>(bytes))));
     }
     if (pass.memory > 0) inner.memory -= bytes;
-    out.bootstrap = std::make_unique<Bootstrap>(source.rows(), policies.size(), additive);
+    out.bootstrap = std::make_unique<Bootstrap>(source.rows(), policies.size(), extra);
   }
-  const EvaluationReduction reduction(policies, rules, additive, out.bootstrap.get());
+  const EvaluationReduction reduction(policies, rules, extra, out.bootstrap.get());
   PassResult result = run_pass(source, reduction, inner);
   out.audit = std::move(result.audit);
   if (result.sums) out.sums = std::move(static_cast<EvaluationReduction::Sums&>(*result.sums).sums);
+  return out;
+}
+
+PolicyReport report_policy(const PassOutcome& outcome, std::size_t p, const std::vector<const Estimator*>& chosen,
+                           const ExtraTerms& extra, const WeightOptions& rules, const EvaluateOptions& options) {
+  const EvaluationSums& sums = outcome.sums;
+  const FinalSums all = add_top_rows(sums.weights[p], rules);
+  PolicyTotals totals{.rows = all.weights.weight.count,
+                      .loss = sums.loss,
+                      .weight = all.weights.weight,
+                      .weighted_loss = all.weights.ips,
+                      .terms = {},
+                      .square = all.weights.square,
+                      .additive = sums.additive[p]};
+  PolicyReport out;
+  out.diagnostics = diagnose(all.weights);
+  for (const Estimator* estimator : chosen) {
+    totals.terms = terms_of(*estimator, all.weights, extra, sums.given.data() + p * extra.given.size());
+    std::vector<double> replicates;
+    if (outcome.bootstrap) replicates = outcome.bootstrap->values(p, *estimator);
+    Estimate one = estimate(*estimator, totals, options, std::move(replicates), out.diagnostics);
+    if (estimator->parameter != EstimatorParameter::none) {
+      one.parameter = parameter_value(*estimator, rules.alpha, all.clip);
+    }
+    out.estimates.push_back(std::move(one));
+  }
   return out;
 }
 
@@ -266,16 +295,16 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
                           const PassOptions& pass) {
   require_valid(options);
   std::vector<std::vector<const Estimator*>> chosen;
-  bool additive = false;
+  ExtraTerms extra;
   for (const NamedPolicy& policy : policies) {
     chosen.push_back(choose_estimators(options, source.schema(), *policy.policy, policy.name));
-    additive = additive || std::count(chosen.back().begin(), chosen.back().end(), &kAdditiveEstimator) > 0;
+    for (const Estimator* estimator : chosen.back()) extra.add(*estimator);
   }
   if (source.rows() == 0) throw Error(ErrorKind::data, "the data has no rows: there is nothing to evaluate");
 
   WeightOptions rules{options.alpha.value_or(1.0 / static_cast<double>(source.rows())), options.clip.value_or(0.0)};
   rules.ranges = options.interval == IntervalKind::bernstein;
-  PassOutcome outcome = run_evaluation_pass(source, policies, options, rules, additive, pass);
+  PassOutcome outcome = run_evaluation_pass(source, policies, options, rules, extra, pass);
   if (!options.skip_bad_rows) require_no_bad_rows(outcome.audit);
   const std::int64_t skipped = outcome.audit.bad_rows();
   // Fewer than the source's rows when some are bad, or when the source leaves rows out itself.
@@ -284,7 +313,7 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   if (skipped > 0 && !options.alpha) {
     // α = 1/n counts the rows that are left, and they are known only now.
     rules.alpha = 1.0 / static_cast<double>(used);
-    outcome = run_evaluation_pass(source, policies, options, rules, additive, pass);
+    outcome = run_evaluation_pass(source, policies, options, rules, extra, pass);
   }
 
   EvaluationReport report;
@@ -292,24 +321,16 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   report.skipped_rows = skipped;
   report.audit = std::move(outcome.audit);
   report.loss = outcome.sums.loss;
-  std::vector<std::vector<ReplicateTotals>> replicates;
   if (outcome.bootstrap) {
     for (std::size_t p = 0; p < policies.size() && rules.clip == 0; ++p) {
       const TopRows& top = outcome.sums.weights[p].top;
       outcome.bootstrap->clip_top_rows(p, top, top.entries[static_cast<std::size_t>(top.count - 1)].weight);
     }
-    replicates = outcome.bootstrap->replicate(options.seed, options.replicates, pass.threads);
+    outcome.bootstrap->replicate(options.seed, options.replicates, pass.threads);
   }
   for (std::size_t p = 0; p < policies.size(); ++p) {
-    const PolicyTotals totals = policy_totals(outcome.sums, p, rules);
-    PolicyReport one;
-    one.name = policies[p].name;
-    one.diagnostics = diagnose(totals, outcome.sums.weights[p].top);
-    for (const Estimator* estimator : chosen[p]) {
-      one.estimates.push_back(
-          estimate(*estimator, totals, options, replicates.empty() ? nullptr : &replicates[p], one.diagnostics));
-    }
-    report.policies.push_back(std::move(one));
+    report.policies.push_back(report_policy(outcome, p, chosen[p], extra, rules, options));
+    report.policies.back().name = policies[p].name;
   }
   return report;
 }

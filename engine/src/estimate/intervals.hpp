@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "estimate/estimator.hpp"
+#include "scrm/engine/estimator.hpp"
 #include "scrm/engine/evaluate.hpp"
 
 namespace scrm {

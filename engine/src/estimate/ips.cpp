@@ -1,13 +1,12 @@
-#include "estimate/estimator.hpp"
+#include "scrm/engine/estimator.hpp"
 
 namespace scrm {
 
-/// Inverse propensity scoring: mean(w y).
+/// Inverse propensity scoring.
 const Estimator kIpsEstimator = {
-    "ips",
-    always_applicable,
-    [](const PolicyTotals& totals) { return mean_estimate(totals.ips); },
-    [](const ReplicateTotals& totals) { return totals.ips / totals.rows; },
+    .name = "ips",
+    .formula = "mean(w y)",
+    .learning = LearningRule{},
 };
 
 }  // namespace scrm

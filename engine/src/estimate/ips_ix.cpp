@@ -1,17 +1,14 @@
-#include "estimate/estimator.hpp"
+#include "scrm/engine/estimator.hpp"
 
 namespace scrm {
 
-/// Implicit exploration: mean(w_ix y), w_ix = π / (p + α π) = w / (1 + α w).
+/// Implicit exploration: w_ix = π / (p + α π) = w / (1 + α w). The variance that is penalised is that of (w_ix − 1) y.
 const Estimator kIpsIxEstimator = {
-    "ips-ix",
-    always_applicable,
-    [](const PolicyTotals& totals) {
-      PointEstimate out = mean_estimate(totals.ix);
-      out.parameter = totals.alpha;
-      return out;
-    },
-    [](const ReplicateTotals& totals) { return totals.ix / totals.rows; },
+    .name = "ips-ix",
+    .formula = "mean(w y / (1 + alpha w))",
+    .parameter = EstimatorParameter::alpha,
+    .transform = WeightTransform::ix,
+    .learning = LearningRule{.control_variate = 1},
 };
 
 }  // namespace scrm

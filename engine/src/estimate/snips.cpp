@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "estimate/estimator.hpp"
+#include "scrm/engine/estimator.hpp"
 
 namespace scrm {
 namespace {
@@ -13,7 +13,7 @@ PointEstimate snips(const PolicyTotals& totals) {
     return out;
   }
   // Means in a common unit of weight: their ratio has none.
-  Moments ips = totals.ips;
+  Moments ips = totals.weighted_loss;
   Moments weight = totals.weight;
   const int unit = std::max(ips.exponent, weight.exponent);
   ips.rescale(unit);
@@ -30,10 +30,11 @@ PointEstimate snips(const PolicyTotals& totals) {
 
 /// Self-normalised: Σ w y / Σ w, variance Σ w² (y − value)² / (Σ w)².
 const Estimator kSnipsEstimator = {
-    "snips",
-    always_applicable,
-    snips,
-    [](const ReplicateTotals& totals) { return totals.ips / totals.weight; },
+    .name = "snips",
+    .formula = "sum(w y) / sum(w)",
+    .point = snips,
+    .replicate = [](const ReplicateTotals& totals) { return totals.weighted_loss / totals.weight; },
+    .learning = LearningRule{.form = RiskForm::ratio},
 };
 
 }  // namespace scrm

@@ -147,7 +147,10 @@ void require_valid(const Source& source, const Policy& start, const LearnOptions
   if (start.kind == PolicyKind::uniform) {
     throw Error(ErrorKind::usage, "a uniform policy has no parameters: there is nothing to learn");
   }
-  make_target_policy(start, source.schema(), "the start policy");  // throws when it does not fit the data
+  const Estimator& estimator = *options.rules.estimator;
+  if (!estimator.learning) throw Error(ErrorKind::usage, fmt::format("'{}' cannot be learned with", estimator.name));
+  const auto policy = make_target_policy(start, source.schema(), "the start policy");  // throws where it does not fit
+  require_applicable(estimator, source.schema(), *policy, "the start policy");
   for (const double lambda : options.lambdas) {
     if (!(lambda >= 0) || !std::isfinite(lambda)) {
       throw Error(ErrorKind::usage, fmt::format("lambda is {}, but must be zero or above", lambda));
@@ -157,13 +160,8 @@ void require_valid(const Source& source, const Policy& start, const LearnOptions
     throw Error(ErrorKind::usage, "there is no lambda to learn with");
   }
   if (options.rules.l2 < 0) throw Error(ErrorKind::usage, "l2 must be zero or above");
-  if (options.alpha && !(*options.alpha > 0)) throw Error(ErrorKind::usage, "alpha must be above zero");
-  if (options.clip && !(*options.clip > 0)) throw Error(ErrorKind::usage, "clip must be above zero");
+  require_valid_parameters(options.alpha, options.clip);
   if (options.restarts < 1) throw Error(ErrorKind::usage, "restarts must be at least one");
-  if (options.rules.estimator == LearningEstimator::additive &&
-      (start.kind != PolicyKind::multilabel || !source.schema().label_propensity)) {
-    throw Error(ErrorKind::data, "the additive estimator needs multilabel data with the dataset label_propensity");
-  }
   if (const auto& bound = options.minimize.bound) {
     if (!(bound->first < bound->second)) throw Error(ErrorKind::usage, "the lower bound must lie below the upper one");
     for (std::size_t j = 0; j < start.theta.size(); ++j) {
@@ -333,7 +331,7 @@ LearnReport learn(Source& source, const Policy& start, const LearnOptions& optio
   ObjectiveProblem problem{start, options.rules, options.rows};
   problem.rules.mean_loss = report.loss.mean;
   problem.rules.alpha = report.alpha = options.alpha.value_or(1 / n);
-  if (options.rules.estimator == LearningEstimator::clipped) {
+  if (options.rules.estimator->parameter == EstimatorParameter::clip) {
     problem.rules.clip = report.clip = options.clip ? *options.clip : automatic_clip(source, start, options, pass);
   }
   std::vector<double> lambdas = options.lambdas;

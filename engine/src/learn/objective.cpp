@@ -1,7 +1,5 @@
 #include "scrm/engine/objective.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,7 +10,6 @@
 #include "policy/policy_kinds.hpp"
 #include "policy/score_matrix.hpp"
 #include "policy/theta_gradient.hpp"
-#include "scrm/io/error.hpp"
 #include "scrm/kernels/gaussian_terms.hpp"
 #include "scrm/kernels/learning_terms.hpp"
 #include "scrm/kernels/score_gradients.hpp"
@@ -21,30 +18,20 @@
 namespace scrm {
 namespace {
 
-struct EstimatorName {
-  LearningEstimator estimator;
-  const char* name;
-};
-constexpr std::array<EstimatorName, 5> kEstimatorNames = {{{LearningEstimator::ips, "ips"},
-                                                           {LearningEstimator::clipped, "clipped"},
-                                                           {LearningEstimator::snips, "snips"},
-                                                           {LearningEstimator::ips_ix, "ips-ix"},
-                                                           {LearningEstimator::additive, "additive"}}};
-
 /// Whether gaussian_terms applies.
 bool has_fused_terms(const Block& block, const ObjectiveProblem& problem) {
   return problem.policy.kind == PolicyKind::gaussian && problem.policy.features == FeatureMap::linear &&
-         problem.rules.estimator != LearningEstimator::snips && has_fused_weights(block) &&
-         block.features <= kMaxGaussianTermsFeatures;
+         risk_form(problem) == RiskForm::average && problem.rules.estimator->transform != WeightTransform::given &&
+         has_fused_weights(block) && block.features <= kMaxGaussianTermsFeatures;
 }
 
-/// Sums of one problem over some blocks. `risk_gradient` is the sum behind the risk's gradient: Σ ∂(terms), for snips
-/// Σ w (y − ȳ) ∂log π; `weight_gradient` is Σ w ∂log π (snips); `variance_gradient` is Σ (z − z̄) ∂z, z̄ the variance
+/// Sums of one problem over some blocks. `risk_gradient` is the sum behind the risk's gradient: Σ ∂(terms), for a ratio
+/// Σ w (y − ȳ) ∂log π; `weight_gradient` is Σ w ∂log π (ratio); `variance_gradient` is Σ (z − z̄) ∂z, z̄ the variance
 /// terms' mean over the same blocks, so that nothing large is ever subtracted from something large.
 class ProblemSums {
  public:
-  explicit ProblemSums(std::size_t size, bool snips)
-      : size_(size), has_weight_(snips), gradients_((snips ? 3 : 2) * size) {}
+  explicit ProblemSums(std::size_t size, bool ratio)
+      : size_(size), has_weight_(ratio), gradients_((ratio ? 3 : 2) * size) {}
 
   LearningTerms terms;
 
@@ -98,7 +85,7 @@ class ObjectiveReduction final : public Reduction {
   std::unique_ptr<Partial> make() const override {
     auto partial = std::make_unique<Sums>();
     for (const ObjectiveProblem& problem : problems_) {
-      partial->problems.emplace_back(problem.policy.theta.size(), problem.rules.estimator == LearningEstimator::snips);
+      partial->problems.emplace_back(problem.policy.theta.size(), risk_form(problem) == RiskForm::ratio);
     }
     return partial;
   }
@@ -113,7 +100,7 @@ class ObjectiveReduction final : public Reduction {
         problems_[p].rows->expand(block.first_row, kBlockRows, flags.data());
         keep = flags.data();
       }
-      if (problems_[p].rules.estimator == LearningEstimator::additive) {
+      if (risk_form(problems_[p]) == RiskForm::labels) {
         add_additive_terms(block, keep, p, *scratch, sums);
       } else if (has_fused_terms(block, problems_[p])) {
         const Policy& policy = problems_[p].policy;
@@ -154,19 +141,19 @@ class ObjectiveReduction final : public Reduction {
                           ProblemSums& sums) const {
     const ObjectiveProblem& problem = problems_[p];
     const int outputs = problem.policy.outputs;
-    const bool snips = problem.rules.estimator == LearningEstimator::snips;
-    // Columns: derivatives (they become the first coefficients), second coefficients, and for snips a third set.
-    double* slopes = scratch.columns(PolicyScratch::kCallerSlot, static_cast<std::int64_t>(outputs) * (snips ? 3 : 2));
+    const bool ratio = risk_form(problem) == RiskForm::ratio;
+    // Columns: derivatives (they become the first coefficients), second coefficients, and for a ratio a third set.
+    double* slopes = scratch.columns(PolicyScratch::kCallerSlot, static_cast<std::int64_t>(outputs) * (ratio ? 3 : 2));
     double* second = slopes + static_cast<std::int64_t>(outputs) * kBlockRows;
     double* third = second + static_cast<std::int64_t>(outputs) * kBlockRows;
     alignas(kColumnAlignment) double weights[kBlockRows], slope[kBlockRows], spread[kBlockRows];
     score_gradient(block, p, scratch, slopes, weights);
     weights_from_log_density(block, weights, weights);
-    sums.terms = learning_terms(block, keep, term_options(problem.rules), weights, slope, spread);
-    if (!snips) {
+    sums.terms = weighted_terms(block, keep, problem.rules, weights, slope, spread);
+    if (!ratio) {
       gradient_coefficients(slope, spread, slopes, outputs, slopes, second);
     } else {
-      snips_coefficients(block, problem.rules.mean_loss, weights, slope, spread, outputs, slopes, second, third);
+      ratio_coefficients(block, problem.rules.mean_loss, weights, slope, spread, outputs, slopes, second, third);
     }
     add_products(block, problem, slopes, scratch, sums);
   }
@@ -183,7 +170,7 @@ class ObjectiveReduction final : public Reduction {
   }
 
   /// second = (z − z̄) w y ∂log π, third = w ∂log π, and slopes becomes w (y − ȳ) ∂log π.
-  static void snips_coefficients(const Block& block, double mean_loss, const double* weights, const double* slope,
+  static void ratio_coefficients(const Block& block, double mean_loss, const double* weights, const double* slope,
                                  const double* spread, int outputs, double* slopes, double* second, double* third) {
     for (int k = 0; k < outputs; ++k) {
       for (int i = 0; i < kBlockRows; ++i) {
@@ -225,26 +212,6 @@ ObjectiveValue finish(const ObjectiveProblem& problem, const ProblemSums& sums) 
   }
   return objective_value(problem, sums.terms, std::move(gradient));
 }
-
-}  // namespace
-
-const char* to_string(LearningEstimator estimator) noexcept {
-  for (const EstimatorName& entry : kEstimatorNames) {
-    if (entry.estimator == estimator) return entry.name;
-  }
-  return "";
-}
-
-LearningEstimator parse_learning_estimator(const std::string& name) {
-  std::string names;
-  for (const EstimatorName& entry : kEstimatorNames) {
-    if (name == entry.name) return entry.estimator;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
-  }
-  throw Error(ErrorKind::usage, fmt::format("there is no estimator '{}' to learn with; choose among {}", name, names));
-}
-
-namespace {
 
 std::vector<ObjectiveValue> evaluate_in_one_pass(Source& source, const std::vector<ObjectiveProblem>& problems,
                                                  const PassOptions& options, bool skip_bad_rows) {

@@ -1,5 +1,6 @@
 #include "learn/objective_value.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -17,14 +18,15 @@ double root_of(const ObjectiveRules& rules, const LearningTerms& terms) {
 }
 
 double risk_of(const ObjectiveRules& rules, const LearningTerms& terms) {
-  switch (rules.estimator) {
-    case LearningEstimator::snips:
+  switch (rules.estimator->learning->form) {
+    case RiskForm::ratio:
       return terms.weight.mean > 0 ? terms.risk.mean / terms.weight.mean : rules.mean_loss;
-    case LearningEstimator::additive:
+    case RiskForm::labels:
       return terms.risk.mean + rules.mean_loss;
-    default:
-      return terms.risk.mean;
+    case RiskForm::average:
+      break;
   }
+  return terms.risk.mean;
 }
 
 /// Σ θ² without the intercepts, and its gradient.
@@ -43,16 +45,25 @@ double add_ridge(const Policy& policy, double l2, std::vector<double>& gradient)
 
 TermOptions term_options(const ObjectiveRules& rules) {
   TermOptions out;
+  out.transform = rules.estimator->transform;
+  out.parameter = parameter_value(*rules.estimator, rules.alpha, rules.clip);
+  out.control_variate = rules.estimator->learning->control_variate;
   out.max_weight = rules.largest_weight;
-  if (rules.estimator == LearningEstimator::clipped) {
-    out.transform = WeightTransform::clip;
-    out.parameter = rules.clip;
-  } else if (rules.estimator == LearningEstimator::ips_ix) {
-    out.transform = WeightTransform::ix;
-    out.parameter = rules.alpha;
-    out.control_variate = 1;
-  }
   return out;
+}
+
+LearningTerms weighted_terms(const Block& block, const std::uint8_t* keep, const ObjectiveRules& rules, double* weights,
+                             double* term_gradients, double* centred_terms) {
+  TermOptions options = term_options(rules);
+  if (options.transform != WeightTransform::given) {
+    return learning_terms(block, keep, options, weights, term_gradients, centred_terms);
+  }
+  alignas(kColumnAlignment) double values[kBlockRows], slopes[kBlockRows];
+  for (int i = 0; i < block.rows; ++i) weights[i] = std::min(weights[i], options.max_weight);
+  rules.estimator->weight_function({weights, static_cast<std::size_t>(block.rows)}, options.parameter, values, slopes);
+  options.transformed = values;
+  options.transform_slopes = slopes;
+  return learning_terms(block, keep, options, weights, term_gradients, centred_terms);
 }
 
 GradientFactors gradient_factors(const ObjectiveRules& rules, const LearningTerms& terms) {
@@ -60,7 +71,7 @@ GradientFactors gradient_factors(const ObjectiveRules& rules, const LearningTerm
   const double n = terms.risk.count;
   if (n == 0) return out;
   out.risk = 1 / n;
-  if (rules.estimator == LearningEstimator::snips) {
+  if (rules.estimator->learning->form == RiskForm::ratio) {
     out.risk = terms.weight.mean > 0 ? 1 / (n * terms.weight.mean) : 0;
     out.shift = risk_of(rules, terms) - rules.mean_loss;
   }
@@ -79,12 +90,8 @@ ObjectiveValue objective_value(const ObjectiveProblem& problem, const LearningTe
   out.gradient = std::move(gradient);
   out.gradient.resize(problem.policy.theta.size());
   if (out.rows == 0) return out;
-  const double n = out.rows;
   out.risk = risk_of(rules, terms);
-  if (rules.estimator != LearningEstimator::additive) {
-    const double square = terms.weight.mean * terms.weight.mean;
-    out.ess = square > 0 ? n * (square / (square + terms.weight.square_sum / n)) : 0;
-  }
+  if (risk_form(problem) != RiskForm::labels) out.ess = effective_sample_size(terms.weight);
   out.variance = variance_of(terms);
   out.penalty = rules.lambda * root_of(rules, terms);
   if (rules.l2 > 0) out.ridge = add_ridge(problem.policy, rules.l2, out.gradient);

@@ -8,14 +8,23 @@
 
 namespace scrm {
 
-/// How the kernels transform weights under these rules.
+inline RiskForm risk_form(const ObjectiveProblem& problem) {
+  return problem.rules.estimator->learning->form;
+}
+
+/// How the kernels transform weights under these rules; the columns of WeightTransform::given are left to
+/// weighted_terms.
 TermOptions term_options(const ObjectiveRules& rules);
 
-/// With f the row's slope of the risk (for snips: w (y − ȳ)), w its weight and z its variance term, the gradient is
+/// learning_terms under these rules, whatever the estimator's transform.
+LearningTerms weighted_terms(const Block& block, const std::uint8_t* keep, const ObjectiveRules& rules, double* weights,
+                             double* term_gradients, double* centred_terms);
+
+/// With f the row's slope of the risk (for a ratio: w (y − ȳ)), w its weight and z its variance term, the gradient is
 ///   Σ (risk · f − shift · risk · w + variance · (z − z̄) ∂z) ∂ log π.
 struct GradientFactors {
   double risk = 0;
-  double shift = 0;  ///< snips alone
+  double shift = 0;  ///< of a ratio alone
   double variance = 0;
 };
 

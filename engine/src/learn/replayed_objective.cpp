@@ -53,9 +53,8 @@ class ReplayedObjective {
     label_log_odds(context_rows(block), labels_, problem_.policy.epsilon, odds);
     replayed_log_probability(block, odds, kept.weights());
     weights_from_log_density(block, kept.weights(), kept.weights());
-    const LearningTerms terms =
-        learning_terms(block, problem_.rows != nullptr ? flags.data() : nullptr, term_options(problem_.rules),
-                       kept.weights(), kept.slope(), kept.spread());
+    const LearningTerms terms = weighted_terms(block, problem_.rows != nullptr ? flags.data() : nullptr, problem_.rules,
+                                               kept.weights(), kept.slope(), kept.spread());
     kept.variance_mean = terms.variance.mean;
     return terms;
   }
@@ -64,12 +63,12 @@ class ReplayedObjective {
   void add_gradient(const Block& block, const GradientFactors& factors, double variance_mean, double* out) {
     const Pool<PolicyScratch>::Lease scratch = scratch_.lease();
     const BlockTerms& kept = cached_terms(block);
-    const bool snips = problem_.rules.estimator == LearningEstimator::snips;
+    const bool ratio = risk_form(problem_) == RiskForm::ratio;
     const double moved = kept.variance_mean - variance_mean;
     alignas(kColumnAlignment) double row[kBlockRows];
     for (int i = 0; i < kBlockRows; ++i) {
       const double w = kept.weights()[i], slope = kept.slope()[i];
-      const double risk = snips ? w * ((block.loss[i] - problem_.rules.mean_loss) - factors.shift) : slope;
+      const double risk = ratio ? w * ((block.loss[i] - problem_.rules.mean_loss) - factors.shift) : slope;
       const double g = factors.risk * risk + factors.variance * (kept.spread()[i] + moved) * slope;
       // Rows that do not count may hold a loss that is no number.
       row[i] = w != 0 ? g : 0;
@@ -102,8 +101,7 @@ class ReplayedObjective {
 
 bool shares_contexts(const Schema& schema, const ObjectiveProblem& problem) {
   const Policy& policy = problem.policy;
-  return schema.replays > 1 && policy.kind == PolicyKind::multilabel &&
-         problem.rules.estimator != LearningEstimator::additive &&
+  return schema.replays > 1 && policy.kind == PolicyKind::multilabel && risk_form(problem) != RiskForm::labels &&
          (policy.epsilon == 0 || policy.mixing == Mixing::label);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/estimator_help.hpp"
 #include "cli/number_options.hpp"
 #include "report/evaluation_text.hpp"
 #include "scrm/engine/evaluate.hpp"
@@ -85,7 +86,8 @@ void run_evaluate(EvaluateCommand& command) {
 void add_evaluate_command(CLI::App& program) {
   auto command = std::make_shared<EvaluateCommand>();
   CLI::App& app = *program.add_subcommand("evaluate", "Estimate what other policies would have cost, from logged rows");
-  app.footer("Example:\n  scrm evaluate logs --policy new.toml --policy old.toml --interval student");
+  app.footer(estimator_help(estimator_names()) +
+             "\nExample:\n  scrm evaluate logs --policy new.toml --policy old.toml --interval student");
   app.add_option("data", command->data, "Shards (.h5 files) or folders of them")->required()->type_name("DATA");
   app.add_option("--policy", command->policies, "A policy file; repeat it for more")
       ->type_name("FILE")
@@ -94,13 +96,11 @@ void add_evaluate_command(CLI::App& program) {
       ->type_name("NAME")
       ->allow_extra_args(false);
   app.add_option("--estimator", command->options.estimators,
-                 fmt::format("Estimators, separated by commas, out of {}; default all that apply",
-                             fmt::join(estimator_names(), ", ")))
+                 "Estimators, separated by commas; see below. Default all that apply")
       ->delimiter(',')
       ->type_name("LIST");
-  app.add_option("--clip", command->clip, "Largest weight of `clipped`; auto is the fifth-largest weight")
-      ->type_name("X|auto");
-  app.add_option("--alpha", command->alpha, "alpha of ips-ix and additive; auto is one over the rows")
+  app.add_option("--clip", command->clip, "M of `clipped`; auto is the fifth-largest weight")->type_name("X|auto");
+  app.add_option("--alpha", command->alpha, "alpha in the formulas below; auto is one over the rows")
       ->type_name("X|auto");
   const std::map<std::string, IntervalKind> kinds = {{"normal", IntervalKind::normal},
                                                      {"student", IntervalKind::student},

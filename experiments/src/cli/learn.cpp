@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/estimator_help.hpp"
 #include "cli/number_options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/version.hpp"
@@ -177,7 +178,7 @@ void add_held_out(Source& source, const RowMask& held_out, const LearnReport& re
 
 void run_learn(LearnCommand& command) {
   LearnOptions& options = command.options;
-  options.rules.estimator = parse_learning_estimator(command.estimator);
+  options.rules.estimator = &find_learning_estimator(command.estimator);
   options.alpha = number_or_auto(command.alpha, "--alpha");
   options.clip = number_or_auto(command.clip, "--clip");
   parse_lambda(command);
@@ -258,15 +259,15 @@ void add_objective_options(CLI::App& app, LearnCommand& command) {
   app.add_option("--lambda-grid", command.lambda_grid, "What auto chooses from, separated by commas")
       ->delimiter(',')
       ->type_name("LIST");
-  app.add_option("--estimator", command.estimator, "ips, clipped, snips, ips-ix or additive; default ips-ix")
+  app.add_option("--estimator", command.estimator, "Which risk is minimised; see below. Default ips-ix")
       ->type_name("NAME");
   app.add_option("--penalty", command.options.rules.penalty, "se: lambda sqrt(V/n), sd: lambda sqrt(V); default se")
       ->transform(CLI::CheckedTransformer(penalties).description(""))
       ->type_name("P");
   app.add_option("--l2", command.options.rules.l2, "Ridge on everything but intercepts; default 0")->type_name("X");
-  app.add_option("--alpha", command.alpha, "alpha of ips-ix and additive; auto is one over the rows")
+  app.add_option("--alpha", command.alpha, "alpha in the formulas below; auto is one over the rows")
       ->type_name("X|auto");
-  app.add_option("--clip", command.clip, "Largest weight of clipped; auto is the start policy's fifth-largest")
+  app.add_option("--clip", command.clip, "M of `clipped`; auto is the start policy's fifth-largest weight")
       ->type_name("X|auto");
 }
 
@@ -275,7 +276,8 @@ void add_objective_options(CLI::App& app, LearnCommand& command) {
 void add_learn_command(CLI::App& program) {
   auto command = std::make_shared<LearnCommand>();
   CLI::App& app = *program.add_subcommand("learn", "Fit a policy to logged rows by counterfactual risk minimization");
-  app.footer("Example:\n  scrm learn logs --kind gaussian --scale 0.5 --lambda auto --out better.toml");
+  app.footer(estimator_help(learning_estimator_names()) +
+             "\nExample:\n  scrm learn logs --kind gaussian --scale 0.5 --lambda auto --out better.toml");
   app.add_option("data", command->data, "Shards (.h5 files) or folders of them")->required()->type_name("DATA");
   app.add_option("--out", command->out, "Policy file to write")->required()->type_name("FILE");
   add_policy_options(app, *command);

@@ -46,7 +46,7 @@ class GaussianEnvironment final : public Environment {
 
   RunOptions defaults() const override {
     RunOptions options;
-    options.estimator = LearningEstimator::ips;
+    options.estimator = &kIpsEstimator;
     options.lambdas = {{LambdaKind::log_rows, 0}};
     options.bound = {-kBound, kBound};
     return options;

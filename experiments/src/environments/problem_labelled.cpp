@@ -300,7 +300,7 @@ class LabelledProblemFactory final : public ProblemFactory {
 
   RunOptions defaults() const override {
     RunOptions options;
-    options.estimator = LearningEstimator::snips;
+    options.estimator = &kSnipsEstimator;
     options.past = PastRollouts::naive;
     options.largest_weight = 5e4;
     options.warm_start = false;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/terminal.hpp"
+#include "scrm/engine/estimator.hpp"
 
 namespace scrm {
 namespace {
@@ -48,7 +49,8 @@ std::string shown(const std::optional<double>& value, int decimals) {
 
 std::string parameter_text(const Estimate& estimate) {
   if (!estimate.parameter) return "";
-  return fmt::format("{} = {:.4g}", estimate.estimator == "clipped" ? "M" : "alpha", *estimate.parameter);
+  const bool clip = find_estimator(estimate.estimator).parameter == EstimatorParameter::clip;
+  return fmt::format("{} = {:.4g}", clip ? "M" : "alpha", *estimate.parameter);
 }
 
 const char* interval_name(IntervalKind kind) {

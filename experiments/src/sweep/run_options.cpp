@@ -69,7 +69,7 @@ std::string describe(const RunOptions& options) {
   line("rollouts", options.rollouts);
   line("first_batch", options.batches.first);
   line("growth", options.batches.growth == Growth::doubling ? "doubling" : "linear");
-  line("estimator", to_string(options.estimator));
+  line("estimator", options.estimator->name);
   line("penalty", options.penalty == Penalty::se ? "se" : "sd");
   line("lambda_candidates", fmt::format("[{}]", fmt::join(options.lambda_candidates, ", ")));
   line("alpha", optional(options.alpha));

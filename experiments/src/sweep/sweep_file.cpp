@@ -264,8 +264,8 @@ class SweepFile::Reader {
   bool apply_objective(const std::string& key, const toml::node& node, RunOptions& options) const {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     if (key == "estimator") {
-      const std::vector<std::string> names = {"ips", "clipped", "snips", "ips-ix", "additive"};
-      options.estimator = parse_learning_estimator(names[choice(node, key, names)]);
+      const std::vector<std::string> names = learning_estimator_names();
+      options.estimator = &find_learning_estimator(names[choice(node, key, names)]);
     } else if (key == "penalty") {
       options.penalty = choice(node, key, {"se", "sd"}) == 0 ? Penalty::se : Penalty::sd;
     } else if (key == "lambda_candidates") {
@@ -392,11 +392,11 @@ RunOptions SweepFile::options(const RunOptions& defaults, const std::string& env
   reader_->apply(reader_->root(), options);
   if (const toml::table* own = reader_->section("environment", environment)) reader_->apply(*own, options);
   if (const toml::table* own = reader_->section("method", method)) reader_->apply(*own, options);
-  if (options.estimator == LearningEstimator::additive && options.past == PastRollouts::balance) {
+  if (options.estimator->label_sums && options.past == PastRollouts::balance) {
     throw Error(ErrorKind::usage,
-                fmt::format("{} / {}: the balance heuristic mixes probabilities of whole actions, and the additive "
+                fmt::format("{} / {}: the balance heuristic mixes probabilities of whole actions, and the {} "
                             "estimator needs those of single labels; use past = \"all-naive\" or another estimator",
-                            environment, method),
+                            environment, method, options.estimator->name),
                 {.file = path_});
   }
   const BatchPlan& batches = options.batches;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "scrm/engine/estimator.hpp"
 #include "scrm/engine/quantiles.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/kernels/elementary.hpp"

@@ -114,7 +114,7 @@ long double newton_minimum(ObjectiveProblem problem, const LoggedRows& rows) {
   return current;
 }
 
-LearnOptions options_with(LearningEstimator estimator, double lambda) {
+LearnOptions options_with(const Estimator* estimator, double lambda) {
   LearnOptions options;
   options.rules.estimator = estimator;
   options.lambdas = {lambda};
@@ -124,7 +124,7 @@ LearnOptions options_with(LearningEstimator estimator, double lambda) {
 }  // namespace
 
 TEST_CASE("learn: reaches the minimum of an independent Newton search on ten random problems") {
-  for (const LearningEstimator estimator : {LearningEstimator::ips_ix, LearningEstimator::snips}) {
+  for (const Estimator* estimator : {&kIpsIxEstimator, &kSnipsEstimator}) {
     for (std::uint64_t seed = 0; seed < 10; ++seed) {
       // Enough rows that the objective has one minimum within reach of the start.
       const LoggedRows rows = gaussian_logs(400, 100 + seed);
@@ -137,7 +137,7 @@ TEST_CASE("learn: reaches the minimum of an independent Newton search on ten ran
       problem.rules.alpha = report.alpha;
       problem.rules.mean_loss = report.loss.mean;
       CAPTURE(seed);
-      CAPTURE(to_string(estimator));
+      CAPTURE(estimator->name);
       CHECK(learned.search.status == MinimizeStatus::converged);
       CHECK(learned.value.objective ==
             doctest::Approx(static_cast<double>(newton_minimum(problem, rows))).epsilon(1e-8));
@@ -162,7 +162,7 @@ TEST_CASE("learn: rows in memory or streamed from shards, one thread or more: th
     }
     writer.commit();
   }
-  LearnOptions options = options_with(LearningEstimator::ips_ix, 0);
+  LearnOptions options = options_with(&kIpsIxEstimator, 0);
   options.lambda_rule = LambdaRule::automatic;
   options.lambdas = {0.1, 1, 10};
   PassOptions one;
@@ -183,13 +183,13 @@ TEST_CASE("learn: rows in memory or streamed from shards, one thread or more: th
 TEST_CASE("learn: several lambdas give the policies that each gives alone") {
   const LoggedRows rows = gaussian_logs(3000, 9);
   MemorySource source = make_source(rows);
-  LearnOptions options = options_with(LearningEstimator::ips_ix, 0);
+  LearnOptions options = options_with(&kIpsIxEstimator, 0);
   options.lambdas = {0.01, 1, 100};
   const LearnReport together = learn(source, start_policy(rows.schema), options, {});
   REQUIRE(together.policies.size() == 3);
   for (std::size_t i = 0; i < 3; ++i) {
     const LearnReport alone =
-        learn(source, start_policy(rows.schema), options_with(LearningEstimator::ips_ix, options.lambdas[i]), {});
+        learn(source, start_policy(rows.schema), options_with(&kIpsIxEstimator, options.lambdas[i]), {});
     CHECK(alone.policies.front().policy.theta == together.policies[i].policy.theta);
   }
   // A heavier penalty on the spread of weights keeps the policy nearer to the logged one.
@@ -203,7 +203,7 @@ TEST_CASE("learn: theory's lambda is its formula") {
 TEST_CASE("learn: a bound holds, and restarts never make it worse") {
   const LoggedRows rows = gaussian_logs(2000, 13);
   MemorySource source = make_source(rows);
-  LearnOptions options = options_with(LearningEstimator::ips_ix, 0.1);
+  LearnOptions options = options_with(&kIpsIxEstimator, 0.1);
   const double free = learn(source, start_policy(rows.schema), options, {}).policies.front().value.objective;
   options.minimize.bound = {{-0.1, 0.1}};
   const LearnedPolicy inside = learn(source, start_policy(rows.schema), options, {}).policies.front();
@@ -219,7 +219,7 @@ TEST_CASE("learn: a start where every weight has vanished ends with a status, no
   MemorySource source = make_source(rows);
   Policy far = start_policy(rows.schema);
   far.theta[0] = 1e6;
-  const LearnedPolicy learned = learn(source, far, options_with(LearningEstimator::ips_ix, 0), {}).policies.front();
+  const LearnedPolicy learned = learn(source, far, options_with(&kIpsIxEstimator, 0), {}).policies.front();
   CHECK(learned.search.status == MinimizeStatus::zero_gradient);
   CHECK(learned.policy.theta == far.theta);
 }
@@ -228,16 +228,16 @@ TEST_CASE("learn: what makes no sense is refused in words") {
   LoggedRows rows = gaussian_logs(100, 21);
   MemorySource source = make_source(rows);
   const Policy start = start_policy(rows.schema);
-  CHECK_THROWS_AS(learn(source, start, options_with(LearningEstimator::ips_ix, -1), {}), Error);
-  CHECK_THROWS_AS(learn(source, start, options_with(LearningEstimator::additive, 1), {}), Error);
+  CHECK_THROWS_AS(learn(source, start, options_with(&kIpsIxEstimator, -1), {}), Error);
+  CHECK_THROWS_AS(learn(source, start, options_with(&kAdditiveEstimator, 1), {}), Error);
   Policy short_start = start;
   short_start.theta.pop_back();
-  CHECK_THROWS_AS(learn(source, short_start, options_with(LearningEstimator::ips_ix, 1), {}), Error);
-  LearnOptions outside = options_with(LearningEstimator::ips_ix, 1);
+  CHECK_THROWS_AS(learn(source, short_start, options_with(&kIpsIxEstimator, 1), {}), Error);
+  LearnOptions outside = options_with(&kIpsIxEstimator, 1);
   outside.minimize.bound = {{1.0, 2.0}};
   CHECK_THROWS_WITH_AS(learn(source, start, outside, {}), doctest::Contains("outside the bound"), Error);
   for (double& loss : rows.loss) loss = 3;
   MemorySource constant = make_source(rows);
-  CHECK_THROWS_WITH_AS(learn(constant, start, options_with(LearningEstimator::ips_ix, 1), {}),
+  CHECK_THROWS_WITH_AS(learn(constant, start, options_with(&kIpsIxEstimator, 1), {}),
                        doctest::Contains("every loss is 3"), Error);
 }

@@ -32,7 +32,7 @@ Schema schema_for(PolicyKind kind, std::int64_t features, bool sparse = false, F
   return schema;
 }
 
-ObjectiveProblem problem_for(const Policy& policy, LearningEstimator estimator, const LoggedRows& rows) {
+ObjectiveProblem problem_for(const Policy& policy, const Estimator* estimator, const LoggedRows& rows) {
   ObjectiveProblem problem{policy, {}, nullptr};
   problem.rules.estimator = estimator;
   problem.rules.lambda = 0.7;
@@ -63,8 +63,8 @@ void check_against_reference(const ObjectiveProblem& problem, const LoggedRows& 
   }
 }
 
-constexpr LearningEstimator kActionEstimators[] = {LearningEstimator::ips, LearningEstimator::clipped,
-                                                   LearningEstimator::snips, LearningEstimator::ips_ix};
+const Estimator* const kActionEstimators[] = {&kIpsEstimator, &kClippedEstimator, &kSnipsEstimator, &kIpsIxEstimator,
+                                              &kLogSmoothing};
 
 }  // namespace
 
@@ -76,11 +76,11 @@ TEST_CASE("objective: value and gradient agree with long-double differences for 
         const Schema schema = schema_for(kind, 3, sparse);
         const LoggedRows rows = random_rows(schema, 60, 7);
         const Policy policy = random_policy(kind, schema, 11, map);
-        for (const LearningEstimator estimator : kActionEstimators) {
+        for (const Estimator* estimator : kActionEstimators) {
           CAPTURE(static_cast<int>(kind));
           CAPTURE(sparse);
           CAPTURE(static_cast<int>(map));
-          CAPTURE(to_string(estimator));
+          CAPTURE(estimator->name);
           check_against_reference(problem_for(policy, estimator, rows), rows);
         }
       }
@@ -93,14 +93,27 @@ TEST_CASE("objective: epsilon is differentiated through, joint and per label") {
     const Schema schema = schema_for(PolicyKind::multilabel, 3);
     const LoggedRows rows = random_rows(schema, 60, 3);
     const Policy policy = random_policy(PolicyKind::multilabel, schema, 5, FeatureMap::linear, 0.1, mixing);
-    check_against_reference(problem_for(policy, LearningEstimator::ips_ix, rows), rows);
-    check_against_reference(problem_for(policy, LearningEstimator::snips, rows), rows);
+    check_against_reference(problem_for(policy, &kIpsIxEstimator, rows), rows);
+    check_against_reference(problem_for(policy, &kSnipsEstimator, rows), rows);
   }
   const Schema schema = schema_for(PolicyKind::softmax, 3);
   const LoggedRows rows = random_rows(schema, 60, 3);
-  check_against_reference(problem_for(random_policy(PolicyKind::softmax, schema, 5, FeatureMap::linear, 0.1),
-                                      LearningEstimator::ips_ix, rows),
-                          rows);
+  check_against_reference(
+      problem_for(random_policy(PolicyKind::softmax, schema, 5, FeatureMap::linear, 0.1), &kIpsIxEstimator, rows),
+      rows);
+}
+
+TEST_CASE("objective: in averages, weights held at the largest one have no gradient") {
+  const Schema schema = schema_for(PolicyKind::gaussian, 3);
+  const LoggedRows rows = random_rows(schema, 60, 7);
+  for (const FeatureMap map : {FeatureMap::linear, FeatureMap::quadratic}) {
+    for (const Estimator* estimator : {&kIpsEstimator, &kClippedEstimator, &kIpsIxEstimator, &kLogSmoothing}) {
+      CAPTURE(estimator->name);
+      ObjectiveProblem problem = problem_for(random_policy(PolicyKind::gaussian, schema, 11, map), estimator, rows);
+      problem.rules.largest_weight = 0.4;
+      check_against_reference(problem, rows);
+    }
+  }
 }
 
 TEST_CASE("objective: additive agrees with long-double differences, dense and sparse, with and without epsilon") {
@@ -110,7 +123,7 @@ TEST_CASE("objective: additive agrees with long-double differences, dense and sp
       const LoggedRows rows = random_rows(schema, 60, 17);
       const Policy policy =
           random_policy(PolicyKind::multilabel, schema, 19, FeatureMap::linear, epsilon, Mixing::label);
-      check_against_reference(problem_for(policy, LearningEstimator::additive, rows), rows);
+      check_against_reference(problem_for(policy, &kAdditiveEstimator, rows), rows);
     }
   }
 }
@@ -120,13 +133,13 @@ TEST_CASE("objective: extreme parameters give finite gradients that still agree"
   const LoggedRows rows = random_rows(schema, 60, 23);
   Policy policy = random_policy(PolicyKind::multilabel, schema, 29);
   for (double& theta : policy.theta) theta *= 100;
-  check_against_reference(problem_for(policy, LearningEstimator::additive, rows), rows);
+  check_against_reference(problem_for(policy, &kAdditiveEstimator, rows), rows);
   Policy far = random_policy(PolicyKind::gaussian, schema_for(PolicyKind::gaussian, 3), 31);
   far.theta[0] = 30;
   const LoggedRows continuous = random_rows(schema_for(PolicyKind::gaussian, 3), 60, 37);
   MemorySource source = make_source(continuous);
   const ObjectiveValue value =
-      evaluate_objectives(source, {problem_for(far, LearningEstimator::ips_ix, continuous)}, {}).front();
+      evaluate_objectives(source, {problem_for(far, &kIpsIxEstimator, continuous)}, {}).front();
   for (const double g : value.gradient) {
     CHECK(std::isfinite(g));
   }
@@ -139,22 +152,21 @@ TEST_CASE("objective: odd shapes agree: no features, one feature, one row past a
       const LoggedRows rows = random_rows(schema, n, 41);
       CAPTURE(features);
       CAPTURE(n);
-      check_against_reference(
-          problem_for(random_policy(PolicyKind::gaussian, schema, 43), LearningEstimator::ips_ix, rows), rows);
+      check_against_reference(problem_for(random_policy(PolicyKind::gaussian, schema, 43), &kIpsIxEstimator, rows),
+                              rows);
     }
   }
   Schema wide = schema_for(PolicyKind::multilabel, 70, false, FloatType::f32);
   wide.num_actions = 9;
   const LoggedRows rows = random_rows(wide, 40, 47);
-  check_against_reference(
-      problem_for(random_policy(PolicyKind::multilabel, wide, 53), LearningEstimator::additive, rows), rows);
+  check_against_reference(problem_for(random_policy(PolicyKind::multilabel, wide, 53), &kAdditiveEstimator, rows),
+                          rows);
 }
 
 TEST_CASE("objective: penalty sd leaves out the root of n, and a mask leaves out rows") {
   const Schema schema = schema_for(PolicyKind::gaussian, 3);
   const LoggedRows rows = random_rows(schema, 5000, 59);
-  ObjectiveProblem problem =
-      problem_for(random_policy(PolicyKind::gaussian, schema, 61), LearningEstimator::ips_ix, rows);
+  ObjectiveProblem problem = problem_for(random_policy(PolicyKind::gaussian, schema, 61), &kIpsIxEstimator, rows);
   problem.rules.penalty = Penalty::sd;
   const RowMask mask = RowMask::random(rows.rows, 0.3, 1, 0);
   problem.rows = &mask;
@@ -166,7 +178,7 @@ TEST_CASE("objective: problems that share a pass get the bits they get alone, at
   const LoggedRows rows = random_rows(schema, 200000, 67);
   MemorySource source = make_source(rows);
   std::vector<ObjectiveProblem> problems;
-  for (const LearningEstimator estimator : kActionEstimators) {
+  for (const Estimator* estimator : kActionEstimators) {
     problems.push_back(problem_for(random_policy(PolicyKind::gaussian, schema, 71), estimator, rows));
   }
   PassOptions one;

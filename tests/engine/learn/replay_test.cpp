@@ -13,6 +13,7 @@
 #include "scrm/engine/objective.hpp"
 #include "scrm/engine/target_policy.hpp"
 #include "scrm/io/error.hpp"
+#include "support/log_smoothing.hpp"
 #include "support/replayed_rows.hpp"
 
 using namespace scrm;
@@ -20,9 +21,8 @@ using namespace scrm::testing;
 
 namespace {
 
-constexpr LearningEstimator kEstimators[] = {LearningEstimator::ips, LearningEstimator::clipped,
-                                             LearningEstimator::snips, LearningEstimator::ips_ix,
-                                             LearningEstimator::additive};
+const Estimator* const kEstimators[] = {&kIpsEstimator,   &kClippedEstimator, &kSnipsEstimator,
+                                        &kIpsIxEstimator, &kLogSmoothing,     &kAdditiveEstimator};
 
 Schema bits_schema(std::int64_t features, int labels, bool sparse) {
   Schema schema;
@@ -35,7 +35,7 @@ Schema bits_schema(std::int64_t features, int labels, bool sparse) {
   return schema;
 }
 
-ObjectiveProblem problem_for(const Policy& policy, LearningEstimator estimator, double lambda) {
+ObjectiveProblem problem_for(const Policy& policy, const Estimator* estimator, double lambda) {
   ObjectiveProblem problem{policy, {}, nullptr};
   problem.rules.estimator = estimator;
   problem.rules.lambda = lambda;
@@ -90,7 +90,7 @@ TEST_CASE("replay: contexts held once give every objective and gradient of the s
       for (const Mixing mixing : {Mixing::joint, Mixing::label}) {
         for (const double epsilon : {0.0, 0.1}) {
           const Policy policy = random_policy(PolicyKind::multilabel, schema, 5, FeatureMap::linear, epsilon, mixing);
-          for (const LearningEstimator estimator : kEstimators) {
+          for (const Estimator* estimator : kEstimators) {
             for (const double lambda : {0.0, 0.7}) problems.push_back(problem_for(policy, estimator, lambda));
           }
         }
@@ -100,7 +100,7 @@ TEST_CASE("replay: contexts held once give every objective and gradient of the s
       for (std::size_t p = 0; p < problems.size(); ++p) {
         CAPTURE(replays);
         CAPTURE(sparse);
-        CAPTURE(to_string(problems[p].rules.estimator));
+        CAPTURE(problems[p].rules.estimator->name);
         CAPTURE(problems[p].policy.epsilon);
         CAPTURE(static_cast<int>(problems[p].policy.mixing));
         check_close(actual[p], expected[p]);
@@ -122,7 +122,7 @@ TEST_CASE("replay: no feature, one, many and one or 64 labels") {
         MemorySource apart = make_source(rows), shared = shared_source(rows, replays);
         Policy policy = random_policy(PolicyKind::multilabel, schema, 13, FeatureMap::linear, 0.1, Mixing::label);
         for (double& theta : policy.theta) theta *= 0.1;  // 64 ratios multiply up
-        for (const LearningEstimator estimator : {LearningEstimator::snips, LearningEstimator::additive}) {
+        for (const Estimator* estimator : {&kSnipsEstimator, &kAdditiveEstimator}) {
           CAPTURE(shape.features);
           CAPTURE(shape.labels);
           CAPTURE(sparse);
@@ -142,7 +142,7 @@ TEST_CASE("replay: twenty labels that are as good as certain and hardly mixed") 
   for (const double epsilon : {1e-3, 1e-15, 1e-30}) {
     Policy policy = random_policy(PolicyKind::multilabel, schema, 21, FeatureMap::linear, epsilon, Mixing::label);
     for (double& theta : policy.theta) theta *= 40;
-    ObjectiveProblem problem = problem_for(policy, LearningEstimator::snips, 0.5);
+    ObjectiveProblem problem = problem_for(policy, &kSnipsEstimator, 0.5);
     const ObjectiveValue expected = evaluate_objectives(apart, {problem}, {}).front();
     const ObjectiveValue actual = evaluate_objectives(shared, {problem}, {}).front();
     CAPTURE(epsilon);
@@ -156,7 +156,7 @@ TEST_CASE("replay: twenty labels that are as good as certain and hardly mixed") 
 TEST_CASE("replay: one context alone in its block, and no rows at all") {
   const Schema schema = bits_schema(3, 2, false);
   const Policy policy = random_policy(PolicyKind::multilabel, schema, 17);
-  const ObjectiveProblem problem = problem_for(policy, LearningEstimator::snips, 0.5);
+  const ObjectiveProblem problem = problem_for(policy, &kSnipsEstimator, 0.5);
   const LoggedRows rows = replayed_rows(schema, 4, 4, 19);
   MemorySource apart = make_source(rows), shared = shared_source(rows, 4);
   check_close(evaluate_objectives(shared, {problem}, {}).front(), evaluate_objectives(apart, {problem}, {}).front());
@@ -171,7 +171,7 @@ TEST_CASE("replay: masks count rows, not contexts") {
     MemorySource apart = make_source(rows), shared = shared_source(rows, 4);
     const RowMask mask = RowMask::random(rows.rows, 0.3, 1, 0);
     const Policy policy = random_policy(PolicyKind::multilabel, schema, 29);
-    for (const LearningEstimator estimator : kEstimators) {
+    for (const Estimator* estimator : kEstimators) {
       ObjectiveProblem problem = problem_for(policy, estimator, 0.5);
       problem.rows = &mask;
       check_close(evaluate_objectives(shared, {problem}, {}).front(),
@@ -190,7 +190,7 @@ TEST_CASE("replay: softmax policies share contexts too") {
     const LoggedRows rows = replayed_rows(schema, awkward_rows(2), 2, 31);
     MemorySource apart = make_source(rows), shared = shared_source(rows, 2);
     const Policy policy = random_policy(PolicyKind::softmax, schema, 37, FeatureMap::linear, 0.1);
-    for (const LearningEstimator estimator : {LearningEstimator::ips_ix, LearningEstimator::snips}) {
+    for (const Estimator* estimator : {&kIpsIxEstimator, &kSnipsEstimator}) {
       const ObjectiveProblem problem = problem_for(policy, estimator, 0.5);
       check_close(evaluate_objectives(shared, {problem}, {}).front(),
                   evaluate_objectives(apart, {problem}, {}).front());
@@ -205,7 +205,7 @@ TEST_CASE("replay: the same bits at any thread count") {
     MemorySource shared = shared_source(rows, 4);
     const Policy policy = random_policy(PolicyKind::multilabel, schema, 43, FeatureMap::linear, 0.1, Mixing::label);
     std::vector<ObjectiveProblem> problems;
-    for (const LearningEstimator estimator : kEstimators) problems.push_back(problem_for(policy, estimator, 0.5));
+    for (const Estimator* estimator : kEstimators) problems.push_back(problem_for(policy, estimator, 0.5));
     PassOptions one;
     one.threads = 1;
     const auto first = evaluate_objectives(shared, problems, one);
@@ -258,7 +258,7 @@ TEST_CASE("replay: learning finds what the rows spelled out teach") {
   const LoggedRows rows = replayed_rows(schema, 2400, 4, 59);
   MemorySource apart = make_source(rows), shared = shared_source(rows, 4);
   const Policy start = random_policy(PolicyKind::multilabel, schema, 61, FeatureMap::linear, 0.1, Mixing::label);
-  for (const LearningEstimator estimator : {LearningEstimator::additive, LearningEstimator::clipped}) {
+  for (const Estimator* estimator : {&kAdditiveEstimator, &kClippedEstimator}) {
     LearnOptions options;
     options.rules.estimator = estimator;
     options.rules.l2 = 0.01;  // one optimum, and a bowl around it
@@ -287,7 +287,7 @@ TEST_CASE("replay: what cannot share contexts is refused, not computed wrongly")
   MemorySource shared = shared_source(rows, 4);
   const RowMask some = RowMask::random(64, 0.5, 1, 0);
   LearnOptions options;
-  options.rules.estimator = LearningEstimator::clipped;
+  options.rules.estimator = &kClippedEstimator;
   options.rows = &some;
   CHECK_THROWS_WITH_AS(learn(shared, policy, options, {}), doctest::Contains("share contexts"), Error);
   options.clip = 2.0;

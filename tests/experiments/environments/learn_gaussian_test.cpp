@@ -26,7 +26,7 @@ double learned_theta(std::int64_t rows, std::uint64_t seed) {
   start.theta = {2.0};
   start.scale = 0.5;
   LearnOptions options;
-  options.rules.estimator = LearningEstimator::snips;
+  options.rules.estimator = &kSnipsEstimator;
   options.lambdas = {0};
   options.minimize.bound = {{-3.0, 3.0}};
   return learn(source, start, options, {}).policies.front().policy.theta[0];

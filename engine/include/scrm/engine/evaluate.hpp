@@ -40,7 +40,7 @@ struct Estimate {
   std::optional<double> value;
   std::optional<double> standard_error;
   std::optional<double> low, high;
-  std::optional<double> parameter;  ///< M of clipped, α of ips-ix and additive
+  std::optional<double> parameter;  ///< M or α, where the estimator takes one
 };
 
 struct Diagnostics {
@@ -79,8 +79,5 @@ void add_multiple_importance(const std::vector<Source*>& rollouts,
                              const std::vector<std::shared_ptr<const TargetPolicy>>& logging_policies,
                              const std::vector<NamedPolicy>& policies, const EvaluateOptions& options,
                              const PassOptions& pass, EvaluationReport& report);
-
-/// Names of all estimators of `evaluate`, in the order of reports.
-std::vector<std::string> estimator_names();
 
 }  // namespace scrm

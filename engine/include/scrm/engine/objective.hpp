@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
+#include "scrm/engine/estimator.hpp"
 #include "scrm/engine/pass.hpp"
 #include "scrm/engine/row_mask.hpp"
 #include "scrm/engine/source.hpp"
@@ -13,27 +13,20 @@
 
 namespace scrm {
 
-enum class LearningEstimator : std::uint8_t { ips, clipped, snips, ips_ix, additive };
-
-/// "ips", "clipped", "snips", "ips-ix", "additive".
-const char* to_string(LearningEstimator estimator) noexcept;
-/// Throws a usage Error that lists the names.
-LearningEstimator parse_learning_estimator(const std::string& name);
-
 enum class Penalty : std::uint8_t {
   se,  ///< λ √(V̂/n)
   sd,  ///< λ √V̂
 };
 
 struct ObjectiveRules {
-  LearningEstimator estimator = LearningEstimator::ips_ix;
+  const Estimator* estimator = &kIpsIxEstimator;  ///< one that has a LearningRule
   double lambda = 0;
   Penalty penalty = Penalty::se;
   double l2 = 0;                  ///< ridge on everything but the intercepts
-  double alpha = 0;               ///< of ips-ix and additive
-  double clip = 0;                ///< of clipped
+  double alpha = 0;               ///< of estimators that take α
+  double clip = 0;                ///< of those that take M
   double largest_weight = 1e100;  ///< weights beyond are held there, with no gradient
-  double mean_loss = 0;           ///< ȳ over the rows that count: a constant of additive, a shift that snips cancels
+  double mean_loss = 0;  ///< ȳ over the rows that count: a constant of RiskForm::labels, a shift that a ratio cancels
 };
 
 /// One objective at one point: the policy holds θ. `rows` is null when every row counts.
@@ -50,7 +43,7 @@ struct ObjectiveValue {
   double variance = 0;
   double ridge = 0;
   double rows = 0;
-  std::optional<double> ess;  ///< of the weights; none for additive
+  std::optional<double> ess;  ///< of the weights; none for RiskForm::labels
   std::vector<double> gradient;
 };
 

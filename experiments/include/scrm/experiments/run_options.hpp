@@ -68,7 +68,7 @@ struct RunOptions {
   int rollouts = 10;
   BatchPlan batches;  ///< of environments that draw fresh rows; labelled data is cut into `rollouts` equal parts
 
-  LearningEstimator estimator = LearningEstimator::ips_ix;
+  const Estimator* estimator = &kIpsIxEstimator;
   Penalty penalty = Penalty::se;
   std::vector<LambdaChoice> lambdas = {{}};
   std::vector<double> lambda_candidates = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1};  ///< what `auto` chooses among

@@ -8,9 +8,10 @@ namespace scrm {
 
 /// How a weight enters the objective.
 enum class WeightTransform : std::uint8_t {
-  none,  ///< w
-  clip,  ///< min(w, M)
-  ix,    ///< w / (1 + α w)
+  none,   ///< w
+  clip,   ///< min(w, M)
+  ix,     ///< w / (1 + α w)
+  given,  ///< any other function of w, computed by the caller
 };
 
 struct TermOptions {
@@ -18,6 +19,9 @@ struct TermOptions {
   double parameter = 0;        ///< M or α
   double control_variate = 0;  ///< c in the variance term (transform(w) − c) y: 1 for ips-ix (ζ), 0 otherwise
   double max_weight = 1e100;   ///< larger weights are clipped here and have no gradient
+  /// WeightTransform::given: columns of transform(w) and ∂transform(w)/∂ log w at min(w, max_weight) of every row.
+  const double* transformed = nullptr;
+  const double* transform_slopes = nullptr;
 };
 
 /// Sums over the rows that a mask keeps.

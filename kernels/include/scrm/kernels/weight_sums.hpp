@@ -49,8 +49,8 @@ void merge_weight_sums(WeightSums& earlier, const WeightSums& later, const Weigh
 /// Adds one row to all moments, as the rows of `top` are at the end.
 void add_row(WeightSums& sums, double weight, double loss, const WeightOptions& options) noexcept;
 
-/// Mean, square sum and range of the block's losses.
-Moments loss_moments(const Block& block) noexcept;
+/// Mean, square sum and range of a column, which need not be aligned.
+Moments column_moments(const double* values, int rows) noexcept;
 
 /// Moments of the pair u = y + (y − centre) S (a) and S (b) of the additive estimator. The centre is a loss near the
 /// mean, so that the terms t = y + (y − ȳ) S follow by a small shift: from plain y S they would be small differences of
