@@ -150,10 +150,14 @@ HWY_EXPORT(label_gradient_impl);
 HWY_EXPORT(multilabel_mixed_impl);
 HWY_EXPORT(mix_impl);
 
-void normal_gradient(PolicyKind kind, const double* action, double scale, double* scores,
-                     double* log_density) noexcept {
+void gaussian_gradient(const double* action, double scale, double* scores, double* log_density) noexcept {
   ensure_isa();
-  HWY_DYNAMIC_DISPATCH(normal_gradient_impl)(kind == PolicyKind::lognormal, action, scale, scores, log_density);
+  HWY_DYNAMIC_DISPATCH(normal_gradient_impl)(false, action, scale, scores, log_density);
+}
+
+void lognormal_gradient(const double* action, double scale, double* scores, double* log_density) noexcept {
+  ensure_isa();
+  HWY_DYNAMIC_DISPATCH(normal_gradient_impl)(true, action, scale, scores, log_density);
 }
 
 void softmax_gradient(const std::int32_t* action, int num_actions, double epsilon, double* scores,

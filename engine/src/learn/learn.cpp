@@ -13,6 +13,7 @@
 #include "scrm/engine/evaluate.hpp"
 #include "scrm/engine/masked_source.hpp"
 #include "scrm/engine/memory_source.hpp"
+#include "scrm/engine/policy_kind.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/kernels/random.hpp"
 
@@ -136,8 +137,12 @@ Moments masked_loss_moments(Source& source, const RowMask* rows, const LearnOpti
 }
 
 void require_valid(const Source& source, const Policy& start, const LearnOptions& options) {
-  if (start.kind == PolicyKind::uniform) {
-    throw Error(ErrorKind::usage, "a uniform policy has no parameters: there is nothing to learn");
+  const PolicyKindDefinition& kind = policy_kind(start.kind);
+  if (kind.score_gradient == nullptr) {
+    throw Error(ErrorKind::usage, fmt::format("a {} policy {}", start.kind.name(),
+                                              kind.format.theta == ThetaRows::none
+                                                  ? "has no parameters: there is nothing to learn"
+                                                  : "cannot be learned: its kind has no score gradient"));
   }
   make_target_policy(start, source.schema(), "the start policy");  // throws when it does not fit the data
   for (const double lambda : options.lambdas) {
@@ -153,7 +158,7 @@ void require_valid(const Source& source, const Policy& start, const LearnOptions
   if (options.clip && !(*options.clip > 0)) throw Error(ErrorKind::usage, "clip must be above zero");
   if (options.restarts < 1) throw Error(ErrorKind::usage, "restarts must be at least one");
   if (options.rules.estimator == LearningEstimator::additive &&
-      (start.kind != PolicyKind::multilabel || !source.schema().label_propensity)) {
+      (kind.label_gradient == nullptr || !source.schema().label_propensity)) {
     throw Error(ErrorKind::data, "the additive estimator needs multilabel data with the dataset label_propensity");
   }
   if (const auto& bound = options.minimize.bound) {
@@ -304,7 +309,8 @@ Policy zero_policy(PolicyKind kind, FeatureMap features, const Schema& schema) {
   Policy policy;
   policy.kind = kind;
   policy.features = features;
-  policy.outputs = kind == PolicyKind::softmax || kind == PolicyKind::multilabel ? schema.num_actions : 1;
+  const ThetaRows rows = policy_kind(kind).format.theta;
+  policy.outputs = rows == ThetaRows::per_action ? schema.num_actions : rows == ThetaRows::one ? 1 : 0;
   policy.theta.assign(static_cast<std::size_t>(policy.outputs * (1 + mapped_features(features, schema.features))), 0.0);
   return policy;
 }
