@@ -15,9 +15,9 @@
 #include "scrm/engine/evaluate.hpp"
 #include "scrm/engine/learn.hpp"
 #include "scrm/engine/libraries.hpp"
+#include "scrm/engine/policy_kind.hpp"
 #include "scrm/engine/shard_source.hpp"
 #include "scrm/engine/write_shards.hpp"
-#include "scrm/io/policy_file.hpp"
 
 namespace scrm::bench {
 namespace {

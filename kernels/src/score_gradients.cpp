@@ -135,11 +135,16 @@ HWY_EXPORT(label_gradient_impl);
 HWY_EXPORT(multilabel_mixed_impl);
 HWY_EXPORT(mix_impl);
 
-void normal_gradient(PolicyKind kind, const double* action, double scale, double* scores,
-                     double* log_density) noexcept {
+void gaussian_gradient(const double* action, double scale, double* scores, double* log_density) noexcept {
   assert(scale > 0 && is_column(action) && is_column(scores) && is_column(log_density));
   ensure_isa();
-  HWY_DYNAMIC_DISPATCH(normal_gradient_impl)(kind == PolicyKind::lognormal, action, scale, scores, log_density);
+  HWY_DYNAMIC_DISPATCH(normal_gradient_impl)(false, action, scale, scores, log_density);
+}
+
+void lognormal_gradient(const double* action, double scale, double* scores, double* log_density) noexcept {
+  assert(scale > 0 && is_column(action) && is_column(scores) && is_column(log_density));
+  ensure_isa();
+  HWY_DYNAMIC_DISPATCH(normal_gradient_impl)(true, action, scale, scores, log_density);
 }
 
 void softmax_gradient(const std::int32_t* action, int num_actions, double epsilon, double* scores,

@@ -39,7 +39,7 @@ Result in_steps(const GaussianRows& rows, const std::uint8_t* keep, const Linear
                 const TermOptions& rules) {
   Columns<double> coefficients(2), weights, slope, spread;
   block_scores(rows.block, FeatureMap::linear, policy.theta, coefficients.data());
-  normal_gradient(PolicyKind::gaussian, rows.block.action, policy.scale, coefficients.data(), weights.data());
+  gaussian_gradient(rows.block.action, policy.scale, coefficients.data(), weights.data());
   weights_from_log_density(rows.block, weights.data(), weights.data());
   Result out;
   out.terms = learning_terms(rows.block, keep, rules, weights.data(), slope.data(), spread.data());

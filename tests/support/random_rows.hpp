@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "scrm/engine/memory_source.hpp"
+#include "scrm/engine/policy_kind.hpp"
 #include "scrm/io/schema.hpp"
 #include "support/columns.hpp"
 #include "support/reference.hpp"
@@ -137,8 +138,8 @@ inline Policy random_policy(PolicyKind kind, const Schema& schema, std::uint64_t
   policy.epsilon = epsilon;
   policy.mixing = mixing;
   policy.scale = uniform(random, 0.5, 1.5);
-  const bool single = kind == PolicyKind::gaussian || kind == PolicyKind::lognormal;
-  policy.outputs = kind == PolicyKind::uniform ? 0 : (single ? 1 : schema.num_actions);
+  const ThetaRows rows = policy_kind(kind).format.theta;
+  policy.outputs = rows == ThetaRows::none ? 0 : (rows == ThetaRows::one ? 1 : schema.num_actions);
   const std::int64_t numbers = policy.outputs * (1 + mapped_features(map, schema.features));
   for (std::int64_t i = 0; i < numbers; ++i) policy.theta.push_back(0.3 * normal(random));
   return policy;
@@ -168,18 +169,14 @@ inline std::vector<bool> row_bits(const LoggedRows& rows, std::int64_t row) {
 inline reference::Real log_density(const Policy& policy, const LoggedRows& rows, std::int64_t row) {
   const auto at = static_cast<std::size_t>(row);
   const reference::Reals scores = row_scores(policy, rows, row);
-  switch (policy.kind) {
-    case PolicyKind::gaussian:
-      return reference::gaussian_log_density(rows.action[at], scores[0], policy.scale);
-    case PolicyKind::lognormal:
-      return reference::lognormal_log_density(rows.action[at], scores[0], policy.scale);
-    case PolicyKind::softmax:
-      return reference::softmax_log_probability(scores, rows.category[at], policy.epsilon);
-    case PolicyKind::multilabel:
-      return reference::multilabel_log_probability(row_bits(rows, row), scores, policy.epsilon, policy.mixing);
-    case PolicyKind::uniform:
-      break;
-  }
+  if (policy.kind == PolicyKind::gaussian)
+    return reference::gaussian_log_density(rows.action[at], scores[0], policy.scale);
+  if (policy.kind == PolicyKind::lognormal)
+    return reference::lognormal_log_density(rows.action[at], scores[0], policy.scale);
+  if (policy.kind == PolicyKind::softmax)
+    return reference::softmax_log_probability(scores, rows.category[at], policy.epsilon);
+  if (policy.kind == PolicyKind::multilabel)
+    return reference::multilabel_log_probability(row_bits(rows, row), scores, policy.epsilon, policy.mixing);
   const auto actions = static_cast<reference::Real>(rows.schema.num_actions);
   return rows.schema.action_kind == ActionKind::multilabel ? -actions * std::log(2.0L) : -std::log(actions);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scrm/engine/policy_kind.hpp"
 #include "scrm/kernels/aligned_array.hpp"
 #include "scrm/kernels/context_matrix.hpp"
 #include "scrm/kernels/scores.hpp"
@@ -36,8 +37,7 @@ void block_second_moments(const Block& block, Eigen::MatrixXd& out) {
 std::optional<ContextWhitening> ContextWhitening::make(Source& source, const Policy& policy, double l2,
                                                        const PassOptions& pass) {
   const Schema& schema = source.schema();
-  const bool linear = (policy.kind == PolicyKind::gaussian || policy.kind == PolicyKind::lognormal) &&
-                      policy.features == FeatureMap::linear;
+  const bool linear = policy_kind(policy.kind).format.theta == ThetaRows::one && policy.features == FeatureMap::linear;
   if (!linear || schema.sparse || schema.features == 0 || schema.features > kMaxFeatures) return std::nullopt;
   const Eigen::Index width = schema.features + 1;
   auto [moments, audit] = run_pass(

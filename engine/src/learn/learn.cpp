@@ -12,6 +12,7 @@
 #include "scrm/engine/evaluate.hpp"
 #include "scrm/engine/masked_source.hpp"
 #include "scrm/engine/memory_source.hpp"
+#include "scrm/engine/policy_kind.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/kernels/random.hpp"
 
@@ -144,13 +145,21 @@ Moments masked_loss_moments(Source& source, const RowMask* rows, const LearnOpti
 }
 
 void require_valid(const Source& source, const Policy& start, const LearnOptions& options) {
-  if (start.kind == PolicyKind::uniform) {
-    throw Error(ErrorKind::usage, "a uniform policy has no parameters: there is nothing to learn");
+  const PolicyKindDefinition& kind = policy_kind(start.kind);
+  if (kind.score_gradient == nullptr) {
+    throw Error(ErrorKind::usage, fmt::format("a {} policy {}", start.kind.name(),
+                                              kind.format.theta == ThetaRows::none
+                                                  ? "has no parameters: there is nothing to learn"
+                                                  : "cannot be learned: its kind has no score gradient"));
   }
   const Estimator& estimator = *options.rules.estimator;
   if (!estimator.learning) throw Error(ErrorKind::usage, fmt::format("'{}' cannot be learned with", estimator.name));
   const auto policy = make_target_policy(start, source.schema(), "the start policy");  // throws where it does not fit
   require_applicable(estimator, source.schema(), *policy, "the start policy");
+  if (estimator.learning->form == RiskForm::labels && kind.label_gradient == nullptr) {
+    throw Error(ErrorKind::usage, fmt::format("'{}' learns label by label, and {} policies have no gradient of single labels",
+                                              estimator.name, start.kind.name()));
+  }
   for (const double lambda : options.lambdas) {
     if (!(lambda >= 0) || !std::isfinite(lambda)) {
       throw Error(ErrorKind::usage, fmt::format("lambda is {}, but must be zero or above", lambda));
@@ -310,7 +319,8 @@ Policy zero_policy(PolicyKind kind, FeatureMap features, const Schema& schema) {
   Policy policy;
   policy.kind = kind;
   policy.features = features;
-  policy.outputs = kind == PolicyKind::softmax || kind == PolicyKind::multilabel ? schema.num_actions : 1;
+  const ThetaRows rows = policy_kind(kind).format.theta;
+  policy.outputs = rows == ThetaRows::per_action ? schema.num_actions : rows == ThetaRows::one ? 1 : 0;
   policy.theta.assign(static_cast<std::size_t>(policy.outputs * (1 + mapped_features(features, schema.features))), 0.0);
   return policy;
 }

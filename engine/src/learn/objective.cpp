@@ -12,7 +12,6 @@
 #include "policy/theta_gradient.hpp"
 #include "scrm/kernels/gaussian_terms.hpp"
 #include "scrm/kernels/learning_terms.hpp"
-#include "scrm/kernels/score_gradients.hpp"
 #include "scrm/kernels/weights.hpp"
 
 namespace scrm {
@@ -124,17 +123,7 @@ class ObjectiveReduction final : public Reduction {
   void score_gradient(const Block& block, std::size_t p, PolicyScratch& scratch, double* slopes, double* logs) const {
     const Policy& policy = problems_[p].policy;
     matrices_[p].scores(block, scratch, slopes);
-    switch (policy.kind) {
-      case PolicyKind::gaussian:
-      case PolicyKind::lognormal:
-        return normal_gradient(policy.kind, block.action, policy.scale, slopes, logs);
-      case PolicyKind::softmax:
-        return softmax_gradient(block.category, policy.outputs, policy.epsilon, slopes, logs);
-      case PolicyKind::multilabel:
-        return multilabel_gradient(block.bits, policy.outputs, policy.epsilon, policy.mixing, slopes, logs);
-      case PolicyKind::uniform:
-        break;
-    }
+    policy_kind(policy.kind).score_gradient(policy, block, slopes, logs);
   }
 
   void add_weighted_terms(const Block& block, const std::uint8_t* keep, std::size_t p, PolicyScratch& scratch,
@@ -192,7 +181,7 @@ class ObjectiveReduction final : public Reduction {
     double* second = slopes + static_cast<std::int64_t>(labels) * kBlockRows;
     double* probability = second + static_cast<std::int64_t>(labels) * kBlockRows;
     matrices_[p].scores(block, scratch, slopes);
-    label_gradient(block.bits, labels, problem.policy.epsilon, slopes, probability);
+    policy_kind(problem.policy.kind).label_gradient(problem.policy, block, slopes, probability);
     sums.terms = additive_terms(block, keep, probability, problem.rules.alpha, problem.rules.mean_loss, slopes, second);
     add_products(block, problem, slopes, scratch, sums);
   }

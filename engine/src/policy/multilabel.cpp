@@ -1,46 +1,49 @@
+#include <cmath>
+
 #include "policy/policy_kinds.hpp"
-#include "policy/score_matrix.hpp"
 #include "scrm/kernels/densities.hpp"
+#include "scrm/kernels/score_gradients.hpp"
 
 namespace scrm {
 namespace {
 
-class MultilabelPolicy final : public TargetPolicy {
- public:
-  MultilabelPolicy(const Policy& policy, const Schema& schema)
-      : matrix_(policy, schema), labels_(policy.outputs), epsilon_(policy.epsilon), mixing_(policy.mixing) {}
-
-  void scores(const Block& block, PolicyScratch& scratch, double* out) const override {
-    matrix_.scores(block, scratch, out);
+void sample(const Policy& policy, const Block& block, const double* scores, int row, RandomStream& random,
+            BlockBuffer& actions) {
+  const bool joint = policy.mixing == Mixing::joint;
+  const bool fair = joint && random.uniform() < policy.epsilon;
+  const double epsilon = joint ? 0.0 : policy.epsilon;
+  for (int k = 0; k < block.num_actions; ++k) {
+    const double logistic = 1.0 / (1.0 + std::exp(-scores[cell(k, row)]));
+    const double one = fair ? 0.5 : (1 - epsilon) * logistic + epsilon / 2;
+    actions.bits()[cell(k, row)] = random.uniform() < one ? 1 : 0;
   }
-
-  void log_density(const Block& block, PolicyScratch& scratch, double* out) const override {
-    double* scores = scratch.columns(kScoresSlot, labels_);
-    matrix_.scores(block, scratch, scores);
-    multilabel_log_probability(block.bits, scores, labels_, epsilon_, mixing_, out);
-  }
-
-  bool has_label_probability() const override { return true; }
-
-  void label_probability(const Block& block, PolicyScratch& scratch, double* out) const override {
-    double* scores = scratch.columns(kScoresSlot, labels_);
-    matrix_.scores(block, scratch, scores);
-    multilabel_label_probability(block.bits, scores, labels_, epsilon_, out);
-  }
-
-  std::size_t scratch_bytes() const override { return matrix_.scratch_bytes(); }
-
- private:
-  ScoreMatrix matrix_;
-  int labels_;
-  double epsilon_;
-  Mixing mixing_;
-};
+}
 
 }  // namespace
 
-std::unique_ptr<TargetPolicy> make_multilabel_policy(const Policy& policy, const Schema& schema) {
-  return std::make_unique<MultilabelPolicy>(policy, schema);
+/// K independent bits with probability σ(score_k), mixed with fair ones jointly or label by label.
+PolicyKindDefinition multilabel_kind() {
+  return {
+      .format = {.kind = PolicyKind::multilabel, .theta = ThetaRows::per_action, .epsilon = true, .mixing = true},
+      .actions = {ActionKind::multilabel},
+      .log_density =
+          [](const Policy& policy, const Block& block, const double* scores, double* out) {
+            multilabel_log_probability(block.bits, scores, policy.outputs, policy.epsilon, policy.mixing, out);
+          },
+      .score_gradient =
+          [](const Policy& policy, const Block& block, double* scores, double* log_density) {
+            multilabel_gradient(block.bits, policy.outputs, policy.epsilon, policy.mixing, scores, log_density);
+          },
+      .label_probability =
+          [](const Policy& policy, const Block& block, const double* scores, double* out) {
+            multilabel_label_probability(block.bits, scores, policy.outputs, policy.epsilon, out);
+          },
+      .label_gradient =
+          [](const Policy& policy, const Block& block, double* scores, double* probability) {
+            label_gradient(block.bits, policy.outputs, policy.epsilon, scores, probability);
+          },
+      .sample = sample,
+  };
 }
 
 }  // namespace scrm

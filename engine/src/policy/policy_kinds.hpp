@@ -1,12 +1,19 @@
-/// The kinds of policy, one file each: policy_KIND.cpp. A new kind adds its file, a line here and one in
-/// target_policy.cpp.
+/// The built-in kinds of policy, each defined in the file of its name, and what they share.
 #pragma once
 
-#include <memory>
+#include <algorithm>
+#include <cstdint>
 
+#include "scrm/engine/policy_kind.hpp"
 #include "scrm/engine/target_policy.hpp"
 
 namespace scrm {
+
+PolicyKindDefinition gaussian_kind();
+PolicyKindDefinition lognormal_kind();
+PolicyKindDefinition softmax_kind();
+PolicyKindDefinition multilabel_kind();
+PolicyKindDefinition uniform_kind();
 
 /// Scratch slots of policies, after the caller's: scores, a panel of contexts as doubles, and products of a gradient.
 enum ScratchSlot { kScoresSlot = PolicyScratch::kCallerSlot + 1, kPanelSlot, kProductSlot, kScratchSlots };
@@ -16,9 +23,13 @@ inline bool has_fused_weights(const Block& block) noexcept {
   return block.sparse.indptr == nullptr && block.features > 0;
 }
 
-std::unique_ptr<TargetPolicy> make_normal_policy(const Policy& policy);
-std::unique_ptr<TargetPolicy> make_softmax_policy(const Policy& policy, const Schema& schema);
-std::unique_ptr<TargetPolicy> make_multilabel_policy(const Policy& policy, const Schema& schema);
-std::unique_ptr<TargetPolicy> make_uniform_policy(const Schema& schema);
+/// Where a column's number for a row stands.
+inline std::size_t cell(int column, int row) noexcept {
+  return static_cast<std::size_t>(column) * kBlockRows + static_cast<std::size_t>(row);
+}
+
+inline int uniform_index(int count, RandomStream& random) noexcept {
+  return std::min(static_cast<int>(random.uniform() * count), count - 1);
+}
 
 }  // namespace scrm

@@ -12,6 +12,7 @@ class ScoreMatrix {
  public:
   ScoreMatrix(const Policy& policy, const Schema& schema);
 
+  const Policy& policy() const noexcept { return policy_; }
   /// K columns of scores into `out`.
   void scores(const Block& block, PolicyScratch& scratch, double* out) const;
   /// The same, one number for each valid context of a block whose rows share them.

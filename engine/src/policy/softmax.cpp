@@ -1,37 +1,54 @@
+#include <cmath>
+
 #include "policy/policy_kinds.hpp"
-#include "policy/score_matrix.hpp"
 #include "scrm/kernels/densities.hpp"
+#include "scrm/kernels/score_gradients.hpp"
 
 namespace scrm {
 namespace {
 
-class SoftmaxPolicy final : public TargetPolicy {
- public:
-  SoftmaxPolicy(const Policy& policy, const Schema& schema)
-      : matrix_(policy, schema), num_actions_(policy.outputs), epsilon_(policy.epsilon) {}
-
-  void scores(const Block& block, PolicyScratch& scratch, double* out) const override {
-    matrix_.scores(block, scratch, out);
+/// Inverse of the cumulative softmax, with the scores shifted so that none overflows.
+int draw_softmax(const double* scores, int row, int outputs, RandomStream& random) {
+  double highest = scores[cell(0, row)];
+  for (int k = 1; k < outputs; ++k) highest = std::max(highest, scores[cell(k, row)]);
+  double total = 0;
+  for (int k = 0; k < outputs; ++k) total += std::exp(scores[cell(k, row)] - highest);
+  double left = random.uniform() * total;
+  for (int k = 0; k < outputs; ++k) {
+    left -= std::exp(scores[cell(k, row)] - highest);
+    if (left < 0) return k;
   }
-
-  void log_density(const Block& block, PolicyScratch& scratch, double* out) const override {
-    double* scores = scratch.columns(kScoresSlot, num_actions_);
-    matrix_.scores(block, scratch, scores);
-    softmax_log_probability(block.category, scores, num_actions_, epsilon_, out);
+  // Rounding can leave a crumb after the last action; it belongs to the likeliest one, which surely has support.
+  for (int k = 0; k < outputs; ++k) {
+    if (scores[cell(k, row)] == highest) return k;
   }
+  return outputs - 1;
+}
 
-  std::size_t scratch_bytes() const override { return matrix_.scratch_bytes(); }
-
- private:
-  ScoreMatrix matrix_;
-  int num_actions_;
-  double epsilon_;
-};
+void sample(const Policy& policy, const Block& block, const double* scores, int row, RandomStream& random,
+            BlockBuffer& actions) {
+  const bool explore = random.uniform() < policy.epsilon;
+  actions.category()[row] =
+      explore ? uniform_index(block.num_actions, random) : draw_softmax(scores, row, policy.outputs, random);
+}
 
 }  // namespace
 
-std::unique_ptr<TargetPolicy> make_softmax_policy(const Policy& policy, const Schema& schema) {
-  return std::make_unique<SoftmaxPolicy>(policy, schema);
+/// One of K actions with probability (1−ε) softmax(scores) + ε/K.
+PolicyKindDefinition softmax_kind() {
+  return {
+      .format = {.kind = PolicyKind::softmax, .theta = ThetaRows::per_action, .epsilon = true},
+      .actions = {ActionKind::categorical},
+      .log_density =
+          [](const Policy& policy, const Block& block, const double* scores, double* out) {
+            softmax_log_probability(block.category, scores, policy.outputs, policy.epsilon, out);
+          },
+      .score_gradient =
+          [](const Policy& policy, const Block& block, double* scores, double* log_density) {
+            softmax_gradient(block.category, policy.outputs, policy.epsilon, scores, log_density);
+          },
+      .sample = sample,
+  };
 }
 
 }  // namespace scrm

@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "policy/policy_kinds.hpp"
+#include "policy/score_matrix.hpp"
 #include "scrm/io/error.hpp"
-#include "scrm/io/policy_file.hpp"
 #include "scrm/kernels/aligned_array.hpp"
 #include "scrm/kernels/elementary.hpp"
+#include "scrm/kernels/scores.hpp"
 #include "scrm/kernels/weights.hpp"
 
 namespace scrm {
@@ -34,6 +36,11 @@ double* PolicyScratch::columns(int slot, std::int64_t count) {
     size = wanted;
   }
   return memory.get();
+}
+
+void TargetPolicy::density(const Block& block, PolicyScratch& scratch, double* out) const {
+  log_density(block, scratch, out);
+  exp_array(out, out, kBlockRows);
 }
 
 void TargetPolicy::weights(const Block& block, PolicyScratch& scratch, double* out) const {
@@ -77,6 +84,9 @@ class TargetColumnPolicy final : public TargetPolicy {
   void log_density(const Block& block, PolicyScratch&, double* out) const override {
     log_array(block.targets[index_], out, kBlockRows);
   }
+  void density(const Block& block, PolicyScratch&, double* out) const override {
+    std::copy_n(block.targets[index_], kBlockRows, out);
+  }
   void weights(const Block& block, PolicyScratch&, double* out) const override {
     weights_from_density(block, block.targets[index_], out);
   }
@@ -86,48 +96,94 @@ class TargetColumnPolicy final : public TargetPolicy {
   int index_;
 };
 
-bool fits(PolicyKind policy, ActionKind action) {
-  switch (policy) {
-    case PolicyKind::gaussian:
-    case PolicyKind::lognormal:
-      return action == ActionKind::continuous;
-    case PolicyKind::softmax:
-      return action == ActionKind::categorical;
-    case PolicyKind::multilabel:
-      return action == ActionKind::multilabel;
-    case PolicyKind::uniform:
-      return action != ActionKind::continuous;
+/// A policy of a registered kind: the scores of a block, and what its kind makes of them.
+class ScoredPolicy final : public TargetPolicy {
+ public:
+  ScoredPolicy(const Policy& policy, const PolicyKindDefinition& kind, const Schema& schema)
+      : matrix_(policy, schema), kind_(kind), multilabel_(schema.action_kind == ActionKind::multilabel) {}
+
+  void scores(const Block& block, PolicyScratch& scratch, double* out) const override {
+    if (kind_.format.theta == ThetaRows::one) return block_scores(block, policy().features, policy().theta.data(), out);
+    if (kind_.format.theta == ThetaRows::per_action) matrix_.scores(block, scratch, out);
   }
-  return false;
+
+  void log_density(const Block& block, PolicyScratch& scratch, double* out) const override {
+    kind_.log_density(policy(), block, own_scores(block, scratch), out);
+  }
+
+  void density(const Block& block, PolicyScratch& scratch, double* out) const override {
+    if (kind_.density == nullptr) return TargetPolicy::density(block, scratch, out);
+    kind_.density(policy(), block, own_scores(block, scratch), out);
+  }
+
+  void weights(const Block& block, PolicyScratch& scratch, double* out) const override {
+    const LinearGaussian self = linear_gaussian();
+    if (self.theta != nullptr && has_fused_weights(block)) return gaussian_weights(block, &self, 1, out);
+    if (kind_.density == nullptr || block.log_propensity != nullptr) return TargetPolicy::weights(block, scratch, out);
+    density(block, scratch, out);
+    weights_from_density(block, out, out);
+  }
+
+  bool has_label_probability() const override { return multilabel_ && kind_.label_probability != nullptr; }
+
+  void label_probability(const Block& block, PolicyScratch& scratch, double* out) const override {
+    if (!has_label_probability()) return TargetPolicy::label_probability(block, scratch, out);
+    kind_.label_probability(policy(), block, own_scores(block, scratch), out);
+  }
+
+  LinearGaussian linear_gaussian() const override {
+    const bool applies = policy().kind == PolicyKind::gaussian && policy().features == FeatureMap::linear;
+    return applies ? LinearGaussian{policy().theta.data(), policy().scale} : LinearGaussian{};
+  }
+
+  std::size_t scratch_bytes() const override {
+    return kind_.format.theta == ThetaRows::per_action ? matrix_.scratch_bytes()
+                                                       : static_cast<std::size_t>(policy().outputs) * kColumnBytes;
+  }
+
+ private:
+  static constexpr std::size_t kColumnBytes = kBlockRows * sizeof(double);
+
+  const Policy& policy() const { return matrix_.policy(); }
+  const double* own_scores(const Block& block, PolicyScratch& scratch) const {
+    double* columns = scratch.columns(kScoresSlot, policy().outputs);
+    scores(block, scratch, columns);
+    return columns;
+  }
+
+  ScoreMatrix matrix_;
+  const PolicyKindDefinition& kind_;
+  bool multilabel_;
+};
+
+bool acts_on(const PolicyKindDefinition& kind, ActionKind action) {
+  return std::find(kind.actions.begin(), kind.actions.end(), action) != kind.actions.end();
 }
 
-const char* kinds_for(ActionKind action) {
-  switch (action) {
-    case ActionKind::continuous:
-      return "gaussian or lognormal";
-    case ActionKind::categorical:
-      return "softmax or uniform";
-    case ActionKind::multilabel:
-      return "multilabel or uniform";
+std::string kinds_for(ActionKind action) {
+  std::vector<const PolicyKindDefinition*> fitting;
+  for (const PolicyKindDefinition& kind : policy_kinds()) {
+    if (acts_on(kind, action)) fitting.push_back(&kind);
   }
-  return "";
+  return names_of_kinds(fitting);
 }
 
-void require_fit(const Policy& policy, const Schema& schema, const std::string& name) {
+void require_fit(const Policy& policy, const PolicyKindDefinition& kind, const Schema& schema,
+                 const std::string& name) {
   const Place place{.file = name};
-  if (!fits(policy.kind, schema.action_kind)) {
+  if (!acts_on(kind, schema.action_kind)) {
     throw Error(ErrorKind::data,
-                fmt::format("a {} policy cannot act on {} actions; the data needs kind = {}", to_string(policy.kind),
+                fmt::format("a {} policy cannot act on {} actions; the data needs kind = {}", policy.kind.name(),
                             to_string(schema.action_kind), kinds_for(schema.action_kind)),
                 place);
   }
-  if (policy.kind == PolicyKind::uniform) return;
-  if (schema.replays > 1 && (schema.action_kind == ActionKind::continuous || policy.features != FeatureMap::linear ||
-                             schema.context_type != FloatType::f64)) {
+  if (kind.format.theta == ThetaRows::none) return;
+  const bool single = kind.format.theta == ThetaRows::one;
+  if (schema.replays > 1 &&
+      (single || policy.features != FeatureMap::linear || schema.context_type != FloatType::f64)) {
     throw Error(ErrorKind::usage,
                 "rows that share contexts need a softmax or multilabel policy, linear features and doubles", place);
   }
-  const bool single = schema.action_kind == ActionKind::continuous;
   const int outputs = single ? 1 : schema.num_actions;
   if (policy.outputs != outputs) {
     throw Error(ErrorKind::data,
@@ -151,19 +207,9 @@ void require_fit(const Policy& policy, const Schema& schema, const std::string& 
 }  // namespace
 
 std::unique_ptr<TargetPolicy> make_target_policy(const Policy& policy, const Schema& schema, const std::string& name) {
-  require_fit(policy, schema, name);
-  switch (policy.kind) {
-    case PolicyKind::gaussian:
-    case PolicyKind::lognormal:
-      return make_normal_policy(policy);
-    case PolicyKind::softmax:
-      return make_softmax_policy(policy, schema);
-    case PolicyKind::multilabel:
-      return make_multilabel_policy(policy, schema);
-    case PolicyKind::uniform:
-      return make_uniform_policy(schema);
-  }
-  throw Error(ErrorKind::usage, "unknown kind of policy", {.file = name});
+  const PolicyKindDefinition& kind = policy_kind(policy.kind);
+  require_fit(policy, kind, schema, name);
+  return std::make_unique<ScoredPolicy>(policy, kind, schema);
 }
 
 std::unique_ptr<TargetPolicy> make_target_column_policy(int index) {

@@ -1,50 +1,45 @@
-#include <algorithm>
 #include <cmath>
 
 #include "policy/policy_kinds.hpp"
-#include "scrm/kernels/weights.hpp"
 
 namespace scrm {
 namespace {
 
-class UniformPolicy final : public TargetPolicy {
- public:
-  explicit UniformPolicy(const Schema& schema)
-      : labels_(schema.action_kind == ActionKind::multilabel ? schema.num_actions : 0),
-        probability_(labels_ > 0 ? std::exp2(-labels_) : 1.0 / schema.num_actions),
-        log_probability_(labels_ > 0 ? -labels_ * std::log(2.0) : -std::log(schema.num_actions)) {}
+void log_density(const Policy&, const Block& block, const double*, double* out) {
+  const bool labels = block.action_kind == ActionKind::multilabel;
+  std::fill_n(out, kBlockRows, labels ? -block.num_actions * std::log(2.0) : -std::log(block.num_actions));
+}
 
-  void scores(const Block&, PolicyScratch&, double*) const override {}
+// exp(-log K) may differ from 1/K in the last bit; logs that state the propensity as 1/K get weights of exactly one.
+void density(const Policy&, const Block& block, const double*, double* out) {
+  const bool labels = block.action_kind == ActionKind::multilabel;
+  std::fill_n(out, kBlockRows, labels ? std::exp2(-block.num_actions) : 1.0 / block.num_actions);
+}
 
-  void log_density(const Block&, PolicyScratch&, double* out) const override {
-    std::fill_n(out, kBlockRows, log_probability_);
+void label_probability(const Policy&, const Block& block, const double*, double* out) {
+  std::fill_n(out, static_cast<std::int64_t>(block.num_actions) * kBlockRows, 0.5);
+}
+
+void sample(const Policy&, const Block& block, const double*, int row, RandomStream& random, BlockBuffer& actions) {
+  if (block.action_kind == ActionKind::categorical) {
+    actions.category()[row] = uniform_index(block.num_actions, random);
+    return;
   }
-
-  // From the probability itself: logs that state it as 1/K get weights of exactly one.
-  void weights(const Block& block, PolicyScratch& scratch, double* out) const override {
-    if (block.log_propensity != nullptr) return TargetPolicy::weights(block, scratch, out);
-    std::fill_n(out, kBlockRows, probability_);
-    weights_from_density(block, out, out);
-  }
-
-  bool has_label_probability() const override { return labels_ > 0; }
-
-  void label_probability(const Block&, PolicyScratch&, double* out) const override {
-    std::fill_n(out, static_cast<std::int64_t>(labels_) * kBlockRows, 0.5);
-  }
-
-  std::size_t scratch_bytes() const override { return 0; }
-
- private:
-  int labels_;  // 0 for categorical actions
-  double probability_;
-  double log_probability_;
-};
+  for (int k = 0; k < block.num_actions; ++k) actions.bits()[cell(k, row)] = random.uniform() < 0.5 ? 1 : 0;
+}
 
 }  // namespace
 
-std::unique_ptr<TargetPolicy> make_uniform_policy(const Schema& schema) {
-  return std::make_unique<UniformPolicy>(schema);
+/// Every action, or every set of labels, equally often. Mixed with uniform it stays what it is.
+PolicyKindDefinition uniform_kind() {
+  return {
+      .format = {.kind = PolicyKind::uniform, .theta = ThetaRows::none, .epsilon = true},
+      .actions = {ActionKind::categorical, ActionKind::multilabel},
+      .log_density = log_density,
+      .density = density,
+      .label_probability = label_probability,
+      .sample = sample,
+  };
 }
 
 }  // namespace scrm

@@ -12,6 +12,7 @@
 #include "cli/acted_csv.hpp"
 #include "cli/command.hpp"
 #include "cli/terminal.hpp"
+#include "scrm/engine/policy_kind.hpp"
 #include "scrm/engine/shard_source.hpp"
 #include "scrm/engine/write_shards.hpp"
 #include "scrm/experiments/acting_source.hpp"
@@ -19,7 +20,6 @@
 #include "scrm/io/atomic_folder.hpp"
 #include "scrm/io/csv_contexts.hpp"
 #include "scrm/io/error.hpp"
-#include "scrm/io/policy_file.hpp"
 
 namespace scrm {
 namespace {
@@ -67,16 +67,16 @@ void validate_options(const ActCommand& command, const Policy& policy) {
   if (!command.csv.empty() && (command.shards != 1 || command.compress != "none" || command.chunk_rows != 0)) {
     fail_usage("--shards, --compress and --chunk-rows are for shards, not for --csv");
   }
-  const bool uniform = policy.kind == PolicyKind::uniform;
-  if (uniform && (command.action_kind.empty() || command.num_actions == 0)) {
+  const bool says_actions = says_its_actions(policy);
+  if (!says_actions && (command.action_kind.empty() || command.num_actions == 0)) {
     fail_usage(
-        fmt::format("{}: a uniform policy does not say what it chooses among: give --action-kind categorical (or "
+        fmt::format("{}: a {} policy does not say what it chooses among: give --action-kind categorical (or "
                     "multilabel) and --num-actions K",
-                    command.policy));
+                    command.policy, policy.kind.name()));
   }
-  if (!uniform && (!command.action_kind.empty() || command.num_actions != 0)) {
+  if (says_actions && (!command.action_kind.empty() || command.num_actions != 0)) {
     fail_usage(fmt::format("--action-kind and --num-actions are for uniform policies; {} is {} and says it itself",
-                           command.policy, to_string(policy.kind)));
+                           command.policy, policy.kind.name()));
   }
   for (const std::string& path : command.contexts) {
     if (command.columns.empty() && fs::path(path).extension() == ".csv") {

@@ -11,9 +11,9 @@
 #include "cli/number_options.hpp"
 #include "report/evaluation_text.hpp"
 #include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/policy_kind.hpp"
 #include "scrm/engine/shard_source.hpp"
 #include "scrm/io/error.hpp"
-#include "scrm/io/policy_file.hpp"
 
 namespace scrm {
 namespace {

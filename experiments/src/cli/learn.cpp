@@ -17,9 +17,9 @@
 #include "scrm/engine/learn.hpp"
 #include "scrm/engine/masked_source.hpp"
 #include "scrm/engine/memory_source.hpp"
+#include "scrm/engine/policy_kind.hpp"
 #include "scrm/engine/shard_source.hpp"
 #include "scrm/io/error.hpp"
-#include "scrm/io/policy_file.hpp"
 
 namespace scrm {
 namespace {
@@ -34,7 +34,7 @@ struct LearnCommand {
   std::vector<std::string> data;
   std::vector<std::string> logging_policies;
   std::string out;
-  PolicyKind kind = PolicyKind::gaussian;
+  std::string kind = "gaussian";
   FeatureMap features = FeatureMap::linear;
   Mixing mixing = Mixing::joint;
   double scale = 0.5;
@@ -52,12 +52,12 @@ struct LearnCommand {
 };
 
 /// A mean for the start: where the logged actions are, weights do not vanish.
-double mean_action(Source& source, bool logarithm, const LearnCommand& command) {
-  const auto compute = [logarithm](const Block& block, Moments& out) {
+double mean_centre(Source& source, const PolicyKindDefinition& kind, const LearnCommand& command) {
+  const auto compute = [&kind](const Block& block, Moments& out) {
     out = Moments{};
     for (int i = 0; i < block.rows; ++i) {
-      const double action = logarithm ? std::log(block.action[i]) : block.action[i];
-      if (std::isfinite(action)) out.merge(Moments::of(action));
+      const double centre = kind.centre(block.action[i]);
+      if (std::isfinite(centre)) out.merge(Moments::of(centre));
     }
   };
   const auto merge = [](Moments& a, const Moments& b) { a.merge(b); };
@@ -68,13 +68,13 @@ double mean_action(Source& source, bool logarithm, const LearnCommand& command) 
 
 Policy start_policy(Source& source, const LearnCommand& command) {
   if (!command.start.empty()) return read_policy(command.start);
-  Policy policy = zero_policy(command.kind, command.features, source.schema());
+  const PolicyKindDefinition& kind = policy_kind(PolicyKind(command.kind));
+  Policy policy = zero_policy(kind.format.kind, command.features, source.schema());
   policy.scale = command.scale;
   policy.epsilon = command.epsilon;
   policy.mixing = command.mixing;
-  const bool normal = command.kind == PolicyKind::gaussian || command.kind == PolicyKind::lognormal;
-  if (normal && source.schema().action_kind == ActionKind::continuous) {
-    policy.theta.front() = mean_action(source, command.kind == PolicyKind::lognormal, command);
+  if (kind.centre != nullptr && source.schema().action_kind == ActionKind::continuous) {
+    policy.theta.front() = mean_centre(source, kind, command);
   }
   return policy;
 }
@@ -224,14 +224,17 @@ void run_learn(LearnCommand& command) {
 }
 
 void add_policy_options(CLI::App& app, LearnCommand& command) {
-  const std::map<std::string, PolicyKind> kinds = {{"gaussian", PolicyKind::gaussian},
-                                                   {"lognormal", PolicyKind::lognormal},
-                                                   {"softmax", PolicyKind::softmax},
-                                                   {"multilabel", PolicyKind::multilabel}};
+  std::vector<const PolicyKindDefinition*> learnable;
+  std::vector<std::string> names;
+  for (const PolicyKindDefinition& kind : policy_kinds()) {
+    if (kind.score_gradient == nullptr) continue;
+    learnable.push_back(&kind);
+    names.emplace_back(kind.format.kind.name());
+  }
   const std::map<std::string, FeatureMap> maps = {{"linear", FeatureMap::linear}, {"quadratic", FeatureMap::quadratic}};
   const std::map<std::string, Mixing> mixings = {{"joint", Mixing::joint}, {"label", Mixing::label}};
-  app.add_option("--kind", command.kind, "gaussian, lognormal, softmax or multilabel")
-      ->transform(CLI::CheckedTransformer(kinds).description(""))
+  app.add_option("--kind", command.kind, names_of_kinds(learnable))
+      ->check(CLI::IsMember(names))
       ->type_name("K");
   app.add_option("--features", command.features, "linear or quadratic; default linear")
       ->transform(CLI::CheckedTransformer(maps).description(""))

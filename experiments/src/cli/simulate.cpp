@@ -8,11 +8,11 @@
 
 #include "cli/command.hpp"
 #include "cli/terminal.hpp"
+#include "scrm/engine/policy_kind.hpp"
 #include "scrm/engine/write_shards.hpp"
 #include "scrm/experiments/simulated_source.hpp"
 #include "scrm/io/atomic_folder.hpp"
 #include "scrm/io/error.hpp"
-#include "scrm/io/policy_file.hpp"
 
 namespace scrm {
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "environments/record_actions.hpp"
+#include "scrm/engine/policy_kind.hpp"
 #include "scrm/io/audit.hpp"
 
 namespace scrm {
@@ -23,34 +24,26 @@ std::int64_t score_columns(const Schema& schema) {
 
 }  // namespace
 
+bool says_its_actions(const Policy& policy) {
+  const PolicyKindDefinition& kind = policy_kind(policy.kind);
+  return kind.format.theta == ThetaRows::per_action || kind.actions.front() == ActionKind::continuous;
+}
+
 Schema acted_schema(const Policy& policy, const Schema& contexts, ActionKind action_kind, int num_actions) {
   Schema schema;
   schema.stage = RowStage::acted;
   schema.features = contexts.features;
   schema.sparse = contexts.sparse;
   schema.context_type = contexts.context_type;
-  switch (policy.kind) {
-    case PolicyKind::gaussian:
-    case PolicyKind::lognormal:
-      schema.action_kind = ActionKind::continuous;
-      break;
-    case PolicyKind::softmax:
-      schema.action_kind = ActionKind::categorical;
-      schema.num_actions = policy.outputs;
-      break;
-    case PolicyKind::multilabel:
-      schema.action_kind = ActionKind::multilabel;
-      schema.num_actions = policy.outputs;
-      break;
-    case PolicyKind::uniform:
-      schema.action_kind = action_kind;
-      schema.num_actions = num_actions;
-      break;
+  const PolicyKindDefinition& kind = policy_kind(policy.kind);
+  schema.action_kind = kind.actions.size() == 1 ? kind.actions.front() : action_kind;
+  if (schema.action_kind != ActionKind::continuous) {
+    schema.num_actions = says_its_actions(policy) ? policy.outputs : num_actions;
   }
   if (schema.action_kind == ActionKind::multilabel) {
-    const bool joint = policy.kind == PolicyKind::multilabel && policy.mixing == Mixing::joint && policy.epsilon > 0;
+    const bool joint = kind.format.mixing && policy.mixing == Mixing::joint && policy.epsilon > 0;
     schema.propensity = PropensityForm::logarithm;
-    schema.label_propensity = !joint;
+    schema.label_propensity = kind.label_probability != nullptr && !joint;
   }
   return schema;
 }

@@ -7,6 +7,7 @@
 #include "environments/problem_factories.hpp"
 #include "environments/record_actions.hpp"
 #include "scrm/engine/memory_source.hpp"
+#include "scrm/engine/policy_kind.hpp"
 #include "scrm/engine/ridge_regression.hpp"
 #include "scrm/engine/target_policy.hpp"
 #include "scrm/experiments/environment.hpp"
@@ -60,7 +61,7 @@ class SyntheticProblem final : public BanditProblem {
         start_(environment->start_policy(seed)),
         first_(environment->first_policy()),
         seed_(seed) {
-    if (start_.kind == PolicyKind::softmax || start_.kind == PolicyKind::multilabel) {
+    if (policy_kind(start_.kind).format.epsilon) {
       start_.epsilon = options.epsilon;
       start_.mixing = options.mixing;
     }
@@ -179,15 +180,9 @@ class SyntheticProblem final : public BanditProblem {
   double drawn_losses(const Policy& policy, const TestBlock& block, const double* mean, int draw,
                       BlockBuffer& actions) const {
     const Block view = actions.view(block.drawn.first_row, block.rows);
-    if (environment_->action_kind() == ActionKind::continuous) {
-      const double* normal = block.normals.data() + static_cast<std::int64_t>(draw) * kBlockRows;
-      double* action = actions.action();
-      for (int i = 0; i < block.rows; ++i) action[i] = mean[i] + policy.scale * normal[i];
-      if (policy.kind == PolicyKind::lognormal)
-        std::transform(action, action + block.rows, action, [](double a) { return std::exp(a); });
-    } else {
-      sample_actions(policy, {seed_, kTestRollout + 2 + draw}, view, mean, false, actions);
-    }
+    const double* normals =
+        block.normals.empty() ? nullptr : block.normals.data() + static_cast<std::int64_t>(draw) * kBlockRows;
+    sample_actions(policy, {seed_, kTestRollout + 2 + draw}, view, mean, false, actions, normals);
     return summed_losses(block, view, actions);
   }
 

@@ -7,7 +7,6 @@
 
 #include "scrm/experiments/sample_actions.hpp"
 #include "scrm/io/error.hpp"
-#include "scrm/kernels/elementary.hpp"
 
 namespace scrm {
 
@@ -22,12 +21,10 @@ void record_propensities(const ActionSampler& sampler, const Block& block, const
                          BlockBuffer& buffer) {
   const Schema& schema = buffer.schema();
   double* density = scratch.log_density;
-  if (schema.propensity == PropensityForm::linear && sampler.policy.kind == PolicyKind::uniform) {
-    // exp(-log K) may differ from 1/K in the last bit, and 1/K is what a uniform policy is evaluated with.
-    std::fill_n(density, kBlockRows, 1.0 / block.num_actions);
+  if (schema.propensity == PropensityForm::linear) {
+    sampler.target.density(block, scratch.policy, density);
   } else {
     sampler.target.log_density(block, scratch.policy, density);
-    if (schema.propensity == PropensityForm::linear) exp_array(density, density, kBlockRows);
   }
   std::copy_n(density, block.rows, buffer.propensity());
   if (schema.label_propensity) sampler.target.label_probability(block, scratch.policy, buffer.label_propensity());

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/terminal.hpp"
+#include "scrm/engine/policy_kind.hpp"
 
 namespace scrm {
 namespace {
@@ -20,7 +21,7 @@ Json number_or_null(const std::optional<double>& value) {
 }
 
 Json theta_json(const Policy& policy) {
-  if (policy.kind == PolicyKind::gaussian || policy.kind == PolicyKind::lognormal) return policy.theta;
+  if (policy_kind(policy.kind).format.theta == ThetaRows::one) return policy.theta;
   Json rows = Json::array();
   const auto length = static_cast<std::ptrdiff_t>(policy.row_length());
   for (auto it = policy.theta.begin(); it != policy.theta.end(); it += length) {

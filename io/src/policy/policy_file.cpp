@@ -14,7 +14,6 @@
 #include <string_view>
 #include <utility>
 
-#include "scrm/io/atomic_file.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/spelling.hpp"
 
@@ -23,22 +22,14 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-const Names kKinds = {"gaussian", "lognormal", "softmax", "multilabel", "uniform"};
 const Names kFeatureMaps = {"linear", "quadratic"};
 const Names kMixings = {"joint", "label"};
 const Names kKeys = {"kind", "features", "scale", "epsilon", "mixing", "theta"};
 
-bool has_scale(PolicyKind kind) {
-  return kind == PolicyKind::gaussian || kind == PolicyKind::lognormal;
-}
-bool has_rows(PolicyKind kind) {
-  return kind == PolicyKind::softmax || kind == PolicyKind::multilabel;
-}
-
 /// The text of a policy file on its way to a Policy; every error names the file and a line.
 class PolicyReader {
  public:
-  explicit PolicyReader(const std::string& path) : path_(path) {}
+  PolicyReader(const std::string& path, std::span<const PolicyFormat> kinds) : path_(path), kinds_(kinds) {}
 
   Policy read();
 
@@ -55,12 +46,16 @@ class PolicyReader {
   std::optional<std::size_t> word(std::string_view key, const Names& names) const;
   std::optional<double> number(std::string_view key) const;
   double element(const toml::node& node, std::string_view name) const;
-  void read_settings(Policy& policy) const;
-  void read_theta(Policy& policy) const;
+  const PolicyFormat& read_kind() const;
+  /// The names of the kinds that `mixing` belongs to.
+  std::string kinds_with_mixing() const;
+  void read_settings(const PolicyFormat& format, Policy& policy) const;
+  void read_theta(const PolicyFormat& format, Policy& policy) const;
   void read_rows(const toml::array& rows, Policy& policy) const;
   void check_row_length(const toml::node& theta, const Policy& policy) const;
 
   const std::string& path_;
+  std::span<const PolicyFormat> kinds_;
   toml::table table_;
 };
 
@@ -116,18 +111,31 @@ std::optional<double> PolicyReader::number(std::string_view key) const {
   return element(*node, key);
 }
 
-void PolicyReader::read_settings(Policy& policy) const {
-  const auto kind = word("kind", kKinds);
-  if (!kind) fail(nullptr, "kind", fmt::format("is missing; write for instance kind = \"{}\"", kKinds.front()));
-  policy.kind = static_cast<PolicyKind>(*kind);
+const PolicyFormat& PolicyReader::read_kind() const {
+  Names names;
+  for (const PolicyFormat& format : kinds_) names.emplace_back(format.kind.name());
+  const auto kind = word("kind", names);
+  if (!kind) fail(nullptr, "kind", fmt::format("is missing; write for instance kind = \"{}\"", names.front()));
+  return kinds_[*kind];
+}
+
+std::string PolicyReader::kinds_with_mixing() const {
+  Names names;
+  for (const PolicyFormat& format : kinds_)
+    if (format.mixing) names.emplace_back(format.kind.name());
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
+void PolicyReader::read_settings(const PolicyFormat& format, Policy& policy) const {
+  policy.kind = format.kind;
   policy.features = static_cast<FeatureMap>(word("features", kFeatureMaps).value_or(0));
   policy.mixing = static_cast<Mixing>(word("mixing", kMixings).value_or(0));
-  if (table_.contains("mixing") && policy.kind != PolicyKind::multilabel)
-    fail(table_.get("mixing"), "mixing", "belongs to multilabel policies; leave it out");
+  if (table_.contains("mixing") && !format.mixing)
+    fail(table_.get("mixing"), "mixing", fmt::format("belongs to {} policies; leave it out", kinds_with_mixing()));
 
   const auto scale = number("scale");
-  if (!scale && has_scale(policy.kind))
-    fail(nullptr, "scale", fmt::format("is missing; a {} policy needs its standard deviation", to_string(policy.kind)));
+  if (!scale && !format.scale.empty())
+    fail(nullptr, "scale", fmt::format("is missing; a {} policy needs its {}", format.kind.name(), format.scale));
   policy.scale = scale.value_or(1.0);
   if (policy.scale <= 0) fail(table_.get("scale"), "scale", fmt::format("must be above zero, not {}", policy.scale));
 
@@ -135,9 +143,9 @@ void PolicyReader::read_settings(Policy& policy) const {
   if (policy.epsilon < 0 || policy.epsilon >= 1)
     fail(table_.get("epsilon"), "epsilon", fmt::format("must be at least 0 and below 1, not {}", policy.epsilon));
   // There is no uniform density on the whole line, and ignoring the wish would give numbers for another policy.
-  if (policy.epsilon > 0 && has_scale(policy.kind))
+  if (policy.epsilon > 0 && !format.epsilon)
     fail(table_.get("epsilon"), "epsilon",
-         fmt::format("{} policies cannot be mixed with uniform; leave it out", to_string(policy.kind)));
+         fmt::format("{} policies cannot be mixed with uniform; leave it out", format.kind.name()));
 }
 
 void PolicyReader::read_rows(const toml::array& rows, Policy& policy) const {
@@ -146,7 +154,7 @@ void PolicyReader::read_rows(const toml::array& rows, Policy& policy) const {
     const toml::array* row = rows[i].as_array();
     if (row == nullptr)
       fail(&rows[i], "theta",
-           fmt::format("{} policies need a list of rows, one for each action: [[...], [...]]", to_string(policy.kind)));
+           fmt::format("{} policies need a list of rows, one for each action: [[...], [...]]", policy.kind.name()));
     if (row->empty()) fail(row, name, "is empty; a row begins with its intercept");
     const std::size_t first = rows[0].as_array()->size();
     if (row->size() != first)
@@ -171,27 +179,27 @@ void PolicyReader::check_row_length(const toml::node& theta, const Policy& polic
            policy.row_length(), below, features - 1, fitting, features));
 }
 
-void PolicyReader::read_theta(Policy& policy) const {
+void PolicyReader::read_theta(const PolicyFormat& format, Policy& policy) const {
   const toml::node* node = table_.get("theta");
-  if (policy.kind == PolicyKind::uniform) {
-    if (node != nullptr) fail(node, "theta", "uniform policies have none; leave it out");
+  if (format.theta == ThetaRows::none) {
+    if (node != nullptr) fail(node, "theta", fmt::format("{} policies have none; leave it out", format.kind.name()));
     policy.outputs = 0;
     return;
   }
   if (node == nullptr)
     fail(nullptr, "theta",
-         fmt::format("is missing; a {} policy needs {}", to_string(policy.kind),
-                     has_rows(policy.kind) ? "a row of numbers for each action, intercept first"
-                                           : "a list of numbers, intercept first"));
+         fmt::format("is missing; a {} policy needs {}", format.kind.name(),
+                     format.theta == ThetaRows::per_action ? "a row of numbers for each action, intercept first"
+                                                           : "a list of numbers, intercept first"));
   const toml::array* list = node->as_array();
   if (list == nullptr) fail(node, "theta", "must be a list");
   if (list->empty()) fail(node, "theta", "is empty; it begins with the intercept");
-  if (has_rows(policy.kind)) {
+  if (format.theta == ThetaRows::per_action) {
     read_rows(*list, policy);
   } else {
     for (std::size_t i = 0; i < list->size(); ++i) {
       if ((*list)[i].is_array())
-        fail(&(*list)[i], "theta", fmt::format("{} policies need one flat list of numbers", to_string(policy.kind)));
+        fail(&(*list)[i], "theta", fmt::format("{} policies need one flat list of numbers", policy.kind.name()));
       policy.theta.push_back(element((*list)[i], fmt::format("theta[{}]", i)));
     }
     policy.outputs = 1;
@@ -202,9 +210,10 @@ void PolicyReader::read_theta(Policy& policy) const {
 Policy PolicyReader::read() {
   table_ = parse();
   check_keys();
+  const PolicyFormat& format = read_kind();
   Policy policy;
-  read_settings(policy);
-  read_theta(policy);
+  read_settings(format, policy);
+  read_theta(format, policy);
   return policy;
 }
 
@@ -221,63 +230,41 @@ std::string list(const double* values, std::int64_t count) {
   return text + "]";
 }
 
-void require_writable(const Policy& policy) {
+void require_writable(const Policy& policy, const PolicyFormat& format) {
   const auto reject = [](const std::string& what) {
     throw Error(ErrorKind::run, "a policy cannot be written to a file: " + what);
   };
   for (const double value : policy.theta)
     if (!std::isfinite(value)) reject(fmt::format("theta has the value {}", value));
   if (!std::isfinite(policy.scale) || !std::isfinite(policy.epsilon)) reject("scale or epsilon is not finite");
-  if (policy.kind == PolicyKind::uniform) return;
+  if (format.theta == ThetaRows::none) return;
   if (policy.outputs < 1 || policy.theta.empty() || policy.theta.size() % static_cast<std::size_t>(policy.outputs) != 0)
     reject(fmt::format("{} numbers make no {} equal rows of theta", policy.theta.size(), policy.outputs));
 }
 
 }  // namespace
 
-const char* to_string(PolicyKind kind) noexcept {
-  switch (kind) {
-    case PolicyKind::gaussian:
-      return "gaussian";
-    case PolicyKind::lognormal:
-      return "lognormal";
-    case PolicyKind::softmax:
-      return "softmax";
-    case PolicyKind::multilabel:
-      return "multilabel";
-    case PolicyKind::uniform:
-      return "uniform";
-  }
-  return "";
+Policy read_policy(const std::string& path, std::span<const PolicyFormat> kinds) {
+  return PolicyReader(path, kinds).read();
 }
 
-Policy read_policy(const std::string& path) {
-  return PolicyReader(path).read();
-}
-
-std::string policy_text(const Policy& policy, const std::string& comment) {
-  require_writable(policy);
+std::string policy_text(const Policy& policy, const PolicyFormat& format, const std::string& comment) {
+  require_writable(policy, format);
   std::string text;
   std::istringstream lines(comment);
   for (std::string line; std::getline(lines, line);) text += line.empty() ? "#\n" : "# " + line + "\n";
-  text += fmt::format("kind     = \"{}\"\n", to_string(policy.kind));
-  if (policy.kind == PolicyKind::uniform) return text;
+  text += fmt::format("kind     = \"{}\"\n", format.kind.name());
+  if (format.theta == ThetaRows::none) return text;
   text += fmt::format("features = \"{}\"\n", policy.features == FeatureMap::linear ? "linear" : "quadratic");
-  if (has_scale(policy.kind)) {
-    text += fmt::format("scale    = {}\n", digits(policy.scale));
+  if (!format.scale.empty()) text += fmt::format("scale    = {}\n", digits(policy.scale));
+  if (format.epsilon) text += fmt::format("epsilon  = {}\n", digits(policy.epsilon));
+  if (format.mixing) text += fmt::format("mixing   = \"{}\"\n", policy.mixing == Mixing::joint ? "joint" : "label");
+  if (format.theta == ThetaRows::one)
     return text + "theta    = " + list(policy.theta.data(), policy.row_length()) + "\n";
-  }
-  text += fmt::format("epsilon  = {}\n", digits(policy.epsilon));
-  if (policy.kind == PolicyKind::multilabel)
-    text += fmt::format("mixing   = \"{}\"\n", policy.mixing == Mixing::joint ? "joint" : "label");
   text += "theta    = [\n";
   for (int k = 0; k < policy.outputs; ++k)
     text += "  " + list(policy.theta.data() + k * policy.row_length(), policy.row_length()) + ",\n";
   return text + "]\n";
-}
-
-void write_policy(const std::string& path, const Policy& policy, const std::string& comment) {
-  write_text_file(path, policy_text(policy, comment));
 }
 
 }  // namespace scrm

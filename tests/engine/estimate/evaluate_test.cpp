@@ -83,7 +83,7 @@ TEST_CASE("evaluate: a policy judged by its own logs has weights of exactly one 
         const bool multilabel = schema.action_kind == ActionKind::multilabel;
         const PolicyKind kind = multilabel ? PolicyKind::multilabel : PolicyKind::gaussian;
         CAPTURE(n);
-        CAPTURE(static_cast<int>(kind));
+        CAPTURE(std::string(kind.name()));
         const Policy policy = random_policy(kind, schema, 5, FeatureMap::linear, 0.0);
         const LoggedRows rows = own_rows(policy, schema, n);
         EvaluateOptions options;

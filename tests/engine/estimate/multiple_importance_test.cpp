@@ -103,7 +103,7 @@ TEST_CASE("multiple importance: both estimators equal the reference, with the co
   for (const PolicyKind kind : {PolicyKind::gaussian, PolicyKind::softmax}) {
     for (const std::vector<std::int64_t>& lengths :
          std::vector<std::vector<std::int64_t>>{{2500, 700, 4099}, {4099, 7, 700}, {2048, 2048}, {50}}) {
-      CAPTURE(static_cast<int>(kind));
+      CAPTURE(std::string(kind.name()));
       CAPTURE(lengths.size());
       const Rollouts rollouts(lengths, kind);
       const std::vector<Policy> targets = {random_policy(kind, rollouts.schema, 1),

@@ -77,7 +77,7 @@ TEST_CASE("objective: value and gradient agree with long-double differences for 
         const LoggedRows rows = random_rows(schema, 60, 7);
         const Policy policy = random_policy(kind, schema, 11, map);
         for (const Estimator* estimator : kActionEstimators) {
-          CAPTURE(static_cast<int>(kind));
+          CAPTURE(std::string(kind.name()));
           CAPTURE(sparse);
           CAPTURE(static_cast<int>(map));
           CAPTURE(estimator->name);

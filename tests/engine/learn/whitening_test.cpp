@@ -105,7 +105,7 @@ TEST_CASE("whitening: finds the same optimum in fewer evaluations") {
     for (const std::int64_t features : {1, 10, 64}) {
       for (const FloatType type : {FloatType::f64, FloatType::f32}) {
         for (const double lambda : {0.0, 1.0}) {
-          CAPTURE(static_cast<int>(kind));
+          CAPTURE(std::string(kind.name()));
           CAPTURE(features);
           CAPTURE(lambda);
           const LoggedRows rows = pricing_rows(3000, features, kind, type, 31 + static_cast<std::uint64_t>(features));

@@ -39,10 +39,12 @@ class TargetPolicy {
  public:
   virtual ~TargetPolicy() = default;
 
-  /// μ(x) or the K scores of every row, as sampling needs them; K columns. Nothing for uniform and for columns.
+  /// The scores of every row, a column for each row of theta, as sampling needs them. Nothing where there is no theta.
   virtual void scores(const Block& block, PolicyScratch& scratch, double* out) const = 0;
   /// log π(a|x) of every row's logged action.
   virtual void log_density(const Block& block, PolicyScratch& scratch, double* out) const = 0;
+  /// π(a|x), to the bit what weights divide: a policy that logged it gets weights of exactly one.
+  virtual void density(const Block& block, PolicyScratch& scratch, double* out) const;
   /// w = π(a|x) / propensity of every row.
   virtual void weights(const Block& block, PolicyScratch& scratch, double* out) const;
   /// Whether label_probability is defined: multilabel policies whose bits have probabilities of their own.

@@ -15,8 +15,11 @@ namespace scrm {
 
 /// Rows of these contexts once the policy has acted: `propensity` for continuous and categorical actions,
 /// `log_propensity` for multilabel ones, with `label_propensity` where bits are independent (not where epsilon is mixed
-/// in jointly). `action_kind` and `num_actions` count for uniform policies, which do not say themselves.
+/// in jointly). `action_kind` and `num_actions` count for policies that do not say what they choose among.
 Schema acted_schema(const Policy& policy, const Schema& contexts, ActionKind action_kind, int num_actions);
+
+/// Whether a policy says by itself what it chooses among: numbers, or one action for each row of theta.
+bool says_its_actions(const Policy& policy);
 
 /// What was done, over all rows loaded so far.
 struct ActionTotals {

@@ -7,10 +7,10 @@
 
 namespace scrm {
 
-/// Draws an action for every row of the block, each from the row's own stream, into `buffer`. `scores` are μ(x) or the
-/// K scores as TargetPolicy::scores gives them. With `float32`, continuous actions are rounded to float. `normals`,
-/// where given, are the standard normal draws that continuous actions would make.
+/// Draws an action for every row of the block, each from the row's own stream, into `buffer`. `scores` are as
+/// TargetPolicy::scores gives them. With `float32`, continuous actions are rounded to float. `normals`, where given,
+/// are the first standard normal draws of these streams, for kinds of policy that need nothing else.
 void sample_actions(const Policy& policy, const RolloutKey& rollout_key, const Block& block, const double* scores,
-                    bool float32, BlockBuffer& buffer, const double* normals = nullptr) noexcept;
+                    bool float32, BlockBuffer& buffer, const double* normals = nullptr);
 
 }  // namespace scrm

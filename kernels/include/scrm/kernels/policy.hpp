@@ -2,26 +2,47 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace scrm {
 
-enum class PolicyKind : std::uint8_t { gaussian, lognormal, softmax, multilabel, uniform };
+/// The name of a kind of policy, as policy files spell it. What each kind does stands in scrm/engine/policy_kind.hpp.
+class PolicyKind {
+ public:
+  /// `name` must outlive all policies of the kind: a string literal.
+  constexpr explicit PolicyKind(std::string_view name) noexcept : name_(name) {}
+
+  constexpr std::string_view name() const noexcept { return name_; }
+  friend constexpr bool operator==(PolicyKind, PolicyKind) noexcept = default;
+
+  // Built-in kinds that code asks for by name.
+  static const PolicyKind gaussian, lognormal, softmax, multilabel, uniform;
+
+ private:
+  std::string_view name_;
+};
+
+inline constexpr PolicyKind PolicyKind::gaussian{"gaussian"};
+inline constexpr PolicyKind PolicyKind::lognormal{"lognormal"};
+inline constexpr PolicyKind PolicyKind::softmax{"softmax"};
+inline constexpr PolicyKind PolicyKind::multilabel{"multilabel"};
+inline constexpr PolicyKind PolicyKind::uniform{"uniform"};
 
 enum class FeatureMap : std::uint8_t { linear, quadratic };
 
 /// How ε is mixed into a multilabel policy: `joint` (1−ε)π + ε/2^K, or per label (1−ε)p_k + ε/2.
 enum class Mixing : std::uint8_t { joint, label };
 
-/// gaussian: a ~ N(μ(x), scale²); lognormal: log a ~ N(μ(x), scale²); softmax: K scores; multilabel: K independent bits
-/// with probability σ(score_k); uniform: no parameters. Scores and μ are θ₀ + θ·φ(x), φ the feature map.
+/// A kind and its parameters. Scores are θ₀ + θ·φ(x), φ the feature map, one for each row of theta; what they, scale, ε
+/// and mixing mean is the kind's matter.
 struct Policy {
   PolicyKind kind = PolicyKind::gaussian;
   FeatureMap features = FeatureMap::linear;
   Mixing mixing = Mixing::joint;
   double scale = 1.0;
   double epsilon = 0.0;
-  int outputs = 1;            ///< 1 for gaussian and lognormal, K for softmax and multilabel, 0 for uniform
+  int outputs = 1;            ///< rows of theta: one, one for each action or label, or none
   std::vector<double> theta;  ///< outputs rows of 1 + width(φ) numbers, intercept first
 
   /// Length of one row of theta.

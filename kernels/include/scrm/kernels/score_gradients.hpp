@@ -11,7 +11,8 @@ namespace scrm {
 
 /// gaussian and lognormal: scores is the one column μ, and the derivative is (a − μ)/σ² or (log a − μ)/σ². Where a
 /// lognormal action is not positive, the log-density is −inf and the derivative 0.
-void normal_gradient(PolicyKind kind, const double* action, double scale, double* scores, double* log_density) noexcept;
+void gaussian_gradient(const double* action, double scale, double* scores, double* log_density) noexcept;
+void lognormal_gradient(const double* action, double scale, double* scores, double* log_density) noexcept;
 
 /// softmax: ((1−ε) p_a / π) (1[a = k] − p_k).
 void softmax_gradient(const std::int32_t* action, int num_actions, double epsilon, double* scores,

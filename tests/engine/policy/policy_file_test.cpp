@@ -1,5 +1,5 @@
 // labels: fast io
-#include "scrm/io/policy_file.hpp"
+#include "scrm/engine/policy_kind.hpp"
 
 #include <doctest/doctest.h>
 

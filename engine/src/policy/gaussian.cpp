@@ -1,0 +1,24 @@
+#include "policy/policy_kinds.hpp"
+#include "scrm/kernels/densities.hpp"
+#include "scrm/kernels/score_gradients.hpp"
+
+namespace scrm {
+
+/// a ~ N(μ(x), scale²)
+PolicyKindDefinition gaussian_kind() {
+  return {
+      .format = {.kind = PolicyKind::gaussian, .scale = "standard deviation"},
+      .actions = {ActionKind::continuous},
+      .log_density = [](const Policy& policy, const Block& block, const double* scores,
+                        double* out) { gaussian_log_density(block.action, scores, policy.scale, out); },
+      .score_gradient = [](const Policy& policy, const Block& block, double* scores,
+                           double* log_density) { gaussian_gradient(block.action, policy.scale, scores, log_density); },
+      .actions_from_normals =
+          [](const Policy& policy, int rows, const double* scores, const double* normals, double* actions) {
+            for (int i = 0; i < rows; ++i) actions[i] = scores[i] + policy.scale * normals[i];
+          },
+      .centre = [](double action) { return action; },
+  };
+}
+
+}  // namespace scrm

@@ -1,0 +1,29 @@
+#include <cmath>
+
+#include "policy/policy_kinds.hpp"
+#include "scrm/kernels/densities.hpp"
+#include "scrm/kernels/score_gradients.hpp"
+
+namespace scrm {
+
+/// log a ~ N(μ(x), scale²)
+PolicyKindDefinition lognormal_kind() {
+  return {
+      .format = {.kind = PolicyKind::lognormal, .scale = "standard deviation"},
+      .actions = {ActionKind::continuous},
+      .log_density = [](const Policy& policy, const Block& block, const double* scores,
+                        double* out) { lognormal_log_density(block.action, scores, policy.scale, out); },
+      .score_gradient =
+          [](const Policy& policy, const Block& block, double* scores, double* log_density) {
+            lognormal_gradient(block.action, policy.scale, scores, log_density);
+          },
+      .actions_from_normals =
+          [](const Policy& policy, int rows, const double* scores, const double* normals, double* actions) {
+            for (int i = 0; i < rows; ++i) actions[i] = scores[i] + policy.scale * normals[i];
+            for (int i = 0; i < rows; ++i) actions[i] = std::exp(actions[i]);
+          },
+      .centre = [](double action) { return std::log(action); },
+  };
+}
+
+}  // namespace scrm
