@@ -12,7 +12,7 @@
 #include <limits>
 #include <thread>
 
-#include "cli/terminal.hpp"
+#include "report/terminal.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {

@@ -9,9 +9,9 @@
 
 #include "cli/command.hpp"
 #include "cli/number_options.hpp"
-#include "cli/terminal.hpp"
-#include "cli/version.hpp"
 #include "report/learning_text.hpp"
+#include "report/terminal.hpp"
+#include "report/version.hpp"
 #include "scrm/engine/balance_heuristic_source.hpp"
 #include "scrm/engine/learn.hpp"
 #include "scrm/engine/masked_source.hpp"

@@ -18,8 +18,8 @@
 #include "cli/command.hpp"
 #include "cli/openblas_repair.hpp"
 #include "cli/spelling.hpp"
-#include "cli/terminal.hpp"
-#include "cli/version.hpp"
+#include "report/terminal.hpp"
+#include "report/version.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/kernels/isa.hpp"
 

@@ -12,11 +12,11 @@
 #include <string_view>
 
 #include "cli/command.hpp"
-#include "cli/terminal.hpp"
+#include "report/sweep_progress.hpp"
 #include "report/sweep_table.hpp"
+#include "report/terminal.hpp"
 #include "scrm/experiments/sweep.hpp"
 #include "scrm/io/error.hpp"
-#include "sweep/sweep_progress.hpp"
 
 namespace scrm {
 namespace {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "methods/kernel_bandit.hpp"
-#include "methods/run_rollouts.hpp"
 #include "scrm/engine/libraries.hpp"
 #include "scrm/io/error.hpp"
 #include "support/kernel_reference.hpp"
 #include "support/labelled_problems.hpp"
+#include "sweep/run_rollouts.hpp"
 
 using namespace scrm;
 using namespace scrm_test;

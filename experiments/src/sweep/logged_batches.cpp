@@ -1,4 +1,4 @@
-#include "methods/logged_batches.hpp"
+#include "sweep/logged_batches.hpp"
 
 #include <fmt/format.h>
 

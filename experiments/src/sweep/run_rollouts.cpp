@@ -1,9 +1,9 @@
-#include "methods/run_rollouts.hpp"
+#include "sweep/run_rollouts.hpp"
 
 #include <cmath>
 #include <limits>
 
-#include "methods/logged_batches.hpp"
+#include "sweep/logged_batches.hpp"
 
 namespace scrm {
 namespace {

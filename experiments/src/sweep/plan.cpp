@@ -1,4 +1,4 @@
-#include "sweep/sweep_plan.hpp"
+#include "sweep/plan.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <sstream>
 #include <utility>
 
-#include "cli/version.hpp"
+#include "report/version.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {

@@ -1,5 +1,5 @@
 // labels: fast
-#include "methods/logged_batches.hpp"
+#include "sweep/logged_batches.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // labels: fast
-#include "sweep/sweep_plan.hpp"
+#include "sweep/plan.hpp"
 
 #include <doctest/doctest.h>
 

@@ -14,15 +14,15 @@
 #include <set>
 #include <utility>
 
-#include "cli/version.hpp"
-#include "methods/run_rollouts.hpp"
+#include "report/version.hpp"
 #include "scrm/engine/scheduler.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/result_archive.hpp"
 #include "scrm/io/run_journal.hpp"
 #include "scrm/kernels/isa.hpp"
+#include "sweep/plan.hpp"
 #include "sweep/problem_cache.hpp"
-#include "sweep/sweep_plan.hpp"
+#include "sweep/run_rollouts.hpp"
 
 namespace scrm {
 namespace {
