@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <array>
+#include <algorithm>
+#include <utility>
 
 #include "cli/spelling.hpp"
 #include "scrm/experiments/method.hpp"
@@ -8,7 +10,7 @@
 
 namespace scrm {
 
-// Each is defined in its own file method_NAME.cpp.
+// Each is defined in its own file methods/NAME.cpp.
 std::unique_ptr<Learner> make_crm(const LearnerSetup&);
 std::unique_ptr<Learner> make_scrm(const LearnerSetup&);
 std::unique_ptr<Learner> make_sbpe(const LearnerSetup&);
@@ -17,40 +19,75 @@ std::unique_ptr<Learner> make_baseline(const LearnerSetup&);
 std::unique_ptr<Learner> make_skyline(const LearnerSetup&);
 std::unique_ptr<Learner> make_all_zeros(const LearnerSetup&);
 std::unique_ptr<Learner> make_majority(const LearnerSetup&);
-MethodResources sbpe_resources(const ProblemFactory&, const RunOptions&, const HyperParameters&, int threads);
-MethodResources bkucb_resources(const ProblemFactory&, const RunOptions&, const HyperParameters&, int threads);
+MethodResources sbpe_resources(const ProblemShape&, const RunOptions&, const HyperParameters&, int threads);
+MethodResources bkucb_resources(const ProblemShape&, const RunOptions&, const HyperParameters&, int threads);
 
 namespace {
 
-constexpr std::array kNoRidge = {0.0};
-constexpr std::array kRidges = {1.0, 10.0, 100.0};
+/// A deque, so that what find_method() returned stays where it is when another is registered.
+std::deque<MethodEntry>& registry() {
+  static std::deque<MethodEntry> entries = {
+      {.name = "baseline", .description = "the policy that learning starts from", .make = make_baseline},
+      {.name = "crm",
+       .description = "learns from all logs of the standing policy",
+       .make = make_crm,
+       .has_lambda = true,
+       .learns = true},
+      {.name = "scrm",
+       .description = "deploys what it learned and learns again",
+       .make = make_scrm,
+       .has_lambda = true,
+       .learns = true,
+       .deploys = true},
+      {.name = "sbpe",
+       .description = "plays what a linear fit to all logs thinks best",
+       .make = make_sbpe,
+       .has_lambda = true,
+       .learns = true,
+       .deploys = true,
+       .incremental = true,
+       .lambdas = {0.0},
+       .resources = sbpe_resources},
+      {.name = "bkucb",
+       .description = "plays what a kernel fit to all logs may find best",
+       .make = make_bkucb,
+       .has_lambda = true,
+       .learns = true,
+       .deploys = true,
+       .incremental = true,
+       .lambdas = {1.0, 10.0, 100.0},
+       .resources = bkucb_resources},
+      {.name = "skyline", .description = "supervised learning with the right answers", .make = make_skyline},
+      {.name = "all-zeros", .description = "no bit is ever set", .make = make_all_zeros, .labelled_only = true},
+      {.name = "majority", .description = "each bit's majority", .make = make_majority, .labelled_only = true},
+  };
+  return entries;
+}
 
-//                                                                        λ      logs   deploys bits
-constexpr std::array kMethods = {
-    MethodEntry{"baseline", "the policy that learning starts from", false, false, false, false, make_baseline},
-    MethodEntry{"crm", "learns from all logs of the standing policy", true, true, false, false, make_crm},
-    MethodEntry{"scrm", "deploys what it learned and learns again", true, true, true, false, make_scrm},
-    MethodEntry{"sbpe", "plays what a linear fit to all logs thinks best", true, true, true, false, make_sbpe, true,
-                kNoRidge, sbpe_resources},
-    MethodEntry{"bkucb", "plays what a kernel fit to all logs may find best", true, true, true, false, make_bkucb, true,
-                kRidges, bkucb_resources},
-    MethodEntry{"skyline", "supervised learning with the right answers", false, false, false, false, make_skyline},
-    MethodEntry{"all-zeros", "no bit is ever set", false, false, false, true, make_all_zeros},
-    MethodEntry{"majority", "each bit's majority", false, false, false, true, make_majority},
-};
+const MethodEntry* find(const std::string& name) {
+  const auto found = std::find_if(registry().begin(), registry().end(),
+                                  [&name](const MethodEntry& entry) { return entry.name == name; });
+  return found != registry().end() ? &*found : nullptr;
+}
 
 }  // namespace
 
-std::span<const MethodEntry> methods() noexcept {
-  return kMethods;
+const std::deque<MethodEntry>& methods() {
+  return registry();
+}
+
+void register_method(MethodEntry entry) {
+  if (find(entry.name) != nullptr) {
+    throw Error(ErrorKind::usage,
+                fmt::format("there is a method \"{}\" already; give this one another name", entry.name));
+  }
+  registry().push_back(std::move(entry));
 }
 
 const MethodEntry& find_method(const std::string& name) {
+  if (const MethodEntry* entry = find(name)) return *entry;
   std::vector<std::string> names;
-  for (const MethodEntry& entry : kMethods) {
-    if (name == entry.name) return entry;
-    names.emplace_back(entry.name);
-  }
+  for (const MethodEntry& entry : registry()) names.push_back(entry.name);
   const auto closest = closest_word(name, names);
   throw Error(ErrorKind::usage,
               closest ? fmt::format("there is no method \"{}\"; did you mean \"{}\"?", name, *closest)
