@@ -64,7 +64,7 @@ inline std::shared_ptr<const scrm::BanditProblem> labelled_problem(const scrm::L
                                                                    const scrm::RunOptions& options,
                                                                    const scrm::LabelledTraits& traits = {}) {
   const auto factory = scrm::make_labelled_factory(std::make_shared<const scrm::LabelledData>(data), traits);
-  return factory->make(seed, options);
+  return factory.make(seed, options);
 }
 
 /// A policy for this problem with parameters drawn from a seed.

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/acted_csv.hpp"
 #include "cli/command.hpp"
-#include "cli/terminal.hpp"
+#include "report/acted_csv.hpp"
+#include "report/terminal.hpp"
 #include "scrm/engine/policy_kind.hpp"
 #include "scrm/engine/shard_source.hpp"
 #include "scrm/engine/write_shards.hpp"

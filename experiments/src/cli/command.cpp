@@ -9,7 +9,7 @@
 #include <fstream>
 #include <limits>
 
-#include "cli/terminal.hpp"
+#include "report/terminal.hpp"
 #include "scrm/engine/threads.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/numbers.hpp"

@@ -10,7 +10,7 @@
 
 #include "cli/command.hpp"
 #include "cli/labelled_import.hpp"
-#include "cli/terminal.hpp"
+#include "report/terminal.hpp"
 #include "scrm/io/csv_import.hpp"
 #include "scrm/io/error.hpp"
 

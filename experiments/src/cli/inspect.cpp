@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/terminal.hpp"
 #include "report/inspection.hpp"
 #include "report/labelled_text.hpp"
+#include "report/terminal.hpp"
 #include "scrm/engine/shard_source.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/labelled_file.hpp"

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "cli/terminal.hpp"
 #include "report/labelled_text.hpp"
+#include "report/terminal.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/labelled_file.hpp"
 

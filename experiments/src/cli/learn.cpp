@@ -10,9 +10,9 @@
 #include "cli/command.hpp"
 #include "cli/estimator_help.hpp"
 #include "cli/number_options.hpp"
-#include "cli/terminal.hpp"
-#include "cli/version.hpp"
 #include "report/learning_text.hpp"
+#include "report/terminal.hpp"
+#include "report/version.hpp"
 #include "scrm/engine/balance_heuristic_source.hpp"
 #include "scrm/engine/learn.hpp"
 #include "scrm/engine/masked_source.hpp"
@@ -233,9 +233,7 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
   }
   const std::map<std::string, FeatureMap> maps = {{"linear", FeatureMap::linear}, {"quadratic", FeatureMap::quadratic}};
   const std::map<std::string, Mixing> mixings = {{"joint", Mixing::joint}, {"label", Mixing::label}};
-  app.add_option("--kind", command.kind, names_of_kinds(learnable))
-      ->check(CLI::IsMember(names))
-      ->type_name("K");
+  app.add_option("--kind", command.kind, names_of_kinds(learnable))->check(CLI::IsMember(names))->type_name("K");
   app.add_option("--features", command.features, "linear or quadratic; default linear")
       ->transform(CLI::CheckedTransformer(maps).description(""))
       ->type_name("MAP");

@@ -17,8 +17,8 @@
 
 #include "cli/command.hpp"
 #include "cli/openblas_repair.hpp"
-#include "cli/terminal.hpp"
-#include "cli/version.hpp"
+#include "report/terminal.hpp"
+#include "report/version.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/spelling.hpp"
 #include "scrm/kernels/isa.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/command.hpp"
-#include "cli/terminal.hpp"
+#include "report/terminal.hpp"
 #include "scrm/engine/policy_kind.hpp"
 #include "scrm/engine/write_shards.hpp"
 #include "scrm/experiments/simulated_source.hpp"

@@ -12,11 +12,12 @@
 #include <string_view>
 
 #include "cli/command.hpp"
-#include "cli/terminal.hpp"
+#include "report/sweep_progress.hpp"
 #include "report/sweep_table.hpp"
+#include "report/terminal.hpp"
 #include "scrm/experiments/sweep.hpp"
 #include "scrm/io/error.hpp"
-#include "sweep/sweep_progress.hpp"
+#include "sweep/options.hpp"
 
 namespace scrm {
 namespace {
@@ -143,20 +144,29 @@ void run(SweepCommand& command) {
                           first_failure->seed, first_failure->message, others, resume_command(command)));
 }
 
+std::string keys_help() {
+  std::string text =
+      "Keys of FILE.toml; all but the first four may also stand in [environment.NAME] or [method.NAME]:\n";
+  for (const SweepOption& option : sweep_options()) {
+    text += fmt::format("  {:<19}{} ({})\n", option.key, option.help, option.values);
+  }
+  return text + "[method.NAME] makes a method NAME of its own with like = \"METHOD\".\n\n";
+}
+
 }  // namespace
 
 void add_sweep_command(CLI::App& program) {
   auto command = std::make_shared<SweepCommand>();
   CLI::App& app =
       *program.add_subcommand("sweep", "Run methods x environments x hyper-parameters x seeds into one archive");
-  app.footer(
-      "Example, with compare.toml:\n"
-      "  environments = [\"pricing\", \"advertising\"]\n"
-      "  methods      = [\"baseline\", \"crm\", \"scrm\", \"skyline\"]\n"
-      "  seeds        = 10\n"
-      "then:\n"
-      "  scrm sweep compare.toml --out results.h5\n"
-      "Stopped or killed, the same command with --resume goes on where it was.");
+  app.footer(keys_help() +
+             "Example, with compare.toml:\n"
+             "  environments = [\"pricing\", \"advertising\"]\n"
+             "  methods      = [\"baseline\", \"crm\", \"scrm\", \"skyline\"]\n"
+             "  seeds        = 10\n"
+             "then:\n"
+             "  scrm sweep compare.toml --out results.h5\n"
+             "Stopped or killed, the same command with --resume goes on where it was.");
   app.add_option("file", command->file, "What to run, in TOML")->required()->type_name("FILE.toml");
   app.add_option("--out", command->options.out, "The archive to write")->required()->type_name("RESULTS.h5");
   auto* resume =

@@ -1,25 +1,28 @@
-/// The kinds of problems there are: synthetic environments and labelled data sets.
+/// What problems are made of: environments that draw their rows, and labelled data sets.
 #pragma once
 
 #include <memory>
-#include <string>
 
+#include "scrm/experiments/environment.hpp"
 #include "scrm/experiments/problem.hpp"
 #include "scrm/io/labelled_data.hpp"
 
 namespace scrm {
 
-/// A synthetic environment of environments().
-std::unique_ptr<ProblemFactory> make_synthetic_factory(const std::string& name);
+/// A score that is as good as certain: σ(36.7) rounds to 1 − 1e-16.
+inline constexpr double kCertainScore = 36.0;
 
-/// What is particular to a labelled data set.
-struct LabelledTraits {
-  double bonus = 0;          ///< added to every coefficient of the first policy, so that it is not too good
-  bool unit_length = false;  ///< rows are scaled to length one
-};
+/// Problems whose rows are drawn by an environment.
+ProblemFactory make_synthetic_factory(std::unique_ptr<Environment> (*make)(const EnvironmentOptions&));
 
 /// Bandit problems made of supervised data: a row is met, bits are chosen, and the share of wrong ones is the loss.
-std::unique_ptr<ProblemFactory> make_labelled_factory(std::shared_ptr<const LabelledData> data,
-                                                      const LabelledTraits& traits);
+ProblemFactory make_labelled_factory(std::shared_ptr<const LabelledData> data, const LabelledTraits& traits);
+
+/// One of them, of data that is transformed already.
+std::shared_ptr<const BanditProblem> make_labelled_problem(std::shared_ptr<const LabelledData> data, ProblemShape shape,
+                                                           std::uint64_t seed, const RunOptions& options, double bonus);
+
+/// Rows of labelled data that are kept apart for the test.
+std::int64_t labelled_test_rows(std::int64_t rows);
 
 }  // namespace scrm

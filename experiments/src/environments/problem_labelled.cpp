@@ -24,17 +24,10 @@ constexpr double kTestShare = 0.33;
 constexpr double kFirstPolicyShare = 0.05;
 // A label with one class only among the first policy's rows gets that class with this probability.
 constexpr double kOneClassProbability = 0.95;
-// A score that is as good as certain: σ(36.7) rounds to 1 − 1e-16.
-constexpr double kCertainScore = 36.0;
 constexpr std::array<double, 10> kSkylineC = {1e-4, 7.7e-4, 6e-3, 4.6e-2, 3.6e-1, 2.8, 2.2e1, 1.7e2, 1.3e3, 1e4};
 constexpr int kSkylineFolds = 5;
 // A stream of the seed, next to those of rows.
 constexpr std::uint32_t kShuffleStream = 0x5B1F;
-
-/// Rows kept apart for the test.
-std::int64_t test_rows_of(std::int64_t rows) {
-  return static_cast<std::int64_t>(std::ceil(kTestShare * static_cast<double>(rows) - 1e-9));
-}
 
 /// Rows [0, n) in an order drawn from the seed.
 std::vector<std::int64_t> shuffled(std::int64_t n, std::uint64_t seed) {
@@ -48,27 +41,15 @@ std::vector<std::int64_t> shuffled(std::int64_t n, std::uint64_t seed) {
   return order;
 }
 
-Schema logged_schema(const LabelledData& data, const RunOptions& options) {
-  Schema schema;
-  schema.action_kind = ActionKind::multilabel;
-  schema.num_actions = data.labels;
-  schema.features = data.features;
-  schema.sparse = data.sparse;
-  schema.propensity = PropensityForm::logarithm;
-  schema.label_propensity = options.mixing == Mixing::label || options.epsilon == 0;
-  schema.replays = options.replays;
-  return schema;
-}
-
 class LabelledProblem final : public BanditProblem {
  public:
-  LabelledProblem(std::shared_ptr<const LabelledData> data, std::uint64_t seed, const RunOptions& options, double bonus)
-      : data_(std::move(data)), seed_(seed), options_(options) {
+  LabelledProblem(std::shared_ptr<const LabelledData> data, ProblemShape shape, std::uint64_t seed,
+                  const RunOptions& options, double bonus)
+      : BanditProblem(std::move(shape)), data_(std::move(data)), seed_(seed), options_(options) {
     std::vector<std::int64_t> order = shuffled(data_->rows, seed);
-    const std::int64_t test_rows = test_rows_of(data_->rows);
+    const std::int64_t test_rows = labelled_test_rows(data_->rows);
     test_.assign(order.begin(), order.begin() + test_rows);
     train_.assign(order.begin() + test_rows, order.end());
-    schema_ = logged_schema(*data_, options);
     first_ = fit_first_policy(bonus);
     // The released code mixes ε in when it tests, but neither into what it learns nor into what it plays.
     if (options.protocol == Protocol::paper) first_.epsilon = options.epsilon;
@@ -79,16 +60,14 @@ class LabelledProblem final : public BanditProblem {
     test_contexts_ = contexts(test_, 0, static_cast<std::int64_t>(test_.size()), false);
   }
 
-  const Schema& schema() const override { return schema_; }
   const Policy& start() const override { return start_; }
   const Policy& first_policy(bool sequential) const override {
     return sequential && options_.protocol == Protocol::published ? uniform_ : first_;
   }
   const Policy& baseline_policy() const override { return first_; }
-  std::int64_t batch_rows(int batch) const override { return (begin(batch + 1) - begin(batch)) * options_.replays; }
 
   std::unique_ptr<Source> batch(const LoggingPolicy& logging_policy, int batch) const override {
-    auto source = std::make_unique<MemorySource>(schema_);
+    auto source = std::make_unique<MemorySource>(schema());
     std::vector<FilledBlock> blocks = contexts(train_, begin(batch), begin(batch + 1), true);
     if (logging_policy.rule) {
       for (FilledBlock& filled : blocks) {
@@ -100,7 +79,7 @@ class LabelledProblem final : public BanditProblem {
       }
       return source;
     }
-    const auto target = make_target_policy(logging_policy.policy, schema_, "the deployed policy");
+    const auto target = make_target_policy(logging_policy.policy, schema(), "the deployed policy");
     PolicyScratch scratch, columns;
     for (FilledBlock& filled : blocks) {
       BlockBuffer& buffer = *filled.buffer;
@@ -187,7 +166,7 @@ class LabelledProblem final : public BanditProblem {
 
   /// Rows to be logged, or contexts met once, alone or acted on.
   Schema context_schema(bool logged, RowStage stage = RowStage::contexts) const {
-    Schema schema = schema_;
+    Schema schema = shape().schema;
     if (!logged) schema.replays = 1;
     if (!logged) schema.stage = stage;
     return schema;
@@ -197,8 +176,10 @@ class LabelledProblem final : public BanditProblem {
     return data_->label[static_cast<std::size_t>(rows[static_cast<std::size_t>(i)] * data_->labels + k)] != 0;
   }
 
-  /// First training row of a batch: equal parts, as equal as whole rows allow.
-  std::int64_t begin(int batch) const { return static_cast<std::int64_t>(train_.size()) * batch / options_.rollouts; }
+  /// First training row of a batch.
+  std::int64_t begin(int batch) const {
+    return shape().rows_before.at(static_cast<std::size_t>(batch)) / options_.replays;
+  }
 
   std::vector<FilledBlock> contexts(const std::vector<std::int64_t>& rows, std::int64_t first, std::int64_t last,
                                     bool logged) const {
@@ -239,7 +220,7 @@ class LabelledProblem final : public BanditProblem {
   /// Propensities of the block's bits when each is set with probability σ(score).
   void record_bit_propensities(const Block& block, const double* scores, BlockBuffer& buffer) const {
     multilabel_log_probability(block.bits, scores, data_->labels, 0.0, Mixing::label, buffer.propensity());
-    if (schema_.label_propensity) {
+    if (schema().label_propensity) {
       multilabel_label_probability(block.bits, scores, data_->labels, 0.0, buffer.label_propensity());
     }
   }
@@ -288,104 +269,20 @@ class LabelledProblem final : public BanditProblem {
   std::uint64_t seed_;
   RunOptions options_;
   std::vector<std::int64_t> train_, test_;
-  Schema schema_;
   Policy first_, start_, uniform_;
   std::vector<FilledBlock> test_contexts_;
 };
 
-class LabelledProblemFactory final : public ProblemFactory {
- public:
-  LabelledProblemFactory(std::shared_ptr<const LabelledData> data, const LabelledTraits& traits)
-      : data_(std::move(data)), traits_(traits) {}
-
-  RunOptions defaults() const override {
-    RunOptions options;
-    options.estimator = &kSnipsEstimator;
-    options.past = PastRollouts::naive;
-    options.largest_weight = 5e4;
-    options.warm_start = false;
-    // What the released code asks of its search; a tighter one fits the noise of the weights.
-    options.tolerance = 1e-6;
-    options.relative_decrease = 1e-6;
-    options.lambda_candidates.clear();
-    options.lambdas.clear();
-    for (int power = -5; power <= 5; ++power) {
-      options.lambda_candidates.push_back(std::pow(10.0, power));
-      options.lambdas.push_back({LambdaKind::given, options.lambda_candidates.back()});
-    }
-    return options;
-  }
-  bool has_labels() const override { return true; }
-
-  std::shared_ptr<const BanditProblem> make(std::uint64_t seed, const RunOptions& options) const override {
-    std::shared_ptr<const LabelledData> data = data_;
-    if (options.projection > 0) data = std::make_shared<LabelledData>(projected(*data, options.projection, seed));
-    if (options.unit_length.value_or(traits_.unit_length)) {
-      data = std::make_shared<LabelledData>(of_unit_length(*data));
-    }
-    return std::make_shared<LabelledProblem>(std::move(data), seed, options, options.bonus.value_or(traits_.bonus));
-  }
-
-  std::string fingerprint() const override {
-    // FNV-1a over labels and contexts: another file under the same name is another environment, and so is one whose
-    // first policy is made otherwise.
-    std::uint64_t hash = 0xcbf29ce484222325;
-    const auto add = [&hash](const void* bytes, std::size_t count) {
-      for (std::size_t i = 0; i < count; ++i)
-        hash = (hash ^ static_cast<const unsigned char*>(bytes)[i]) * 0x100000001b3;
-    };
-    add(data_->label.data(), data_->label.size());
-    add(data_->context.data(), data_->context.size() * sizeof(double));
-    add(data_->indptr.data(), data_->indptr.size() * sizeof(std::int64_t));
-    add(data_->indices.data(), data_->indices.size() * sizeof(std::int32_t));
-    add(data_->values.data(), data_->values.size() * sizeof(double));
-    return fmt::format("{} rows, {} features, {} labels, bonus {}, {} length, {:016x}", data_->rows, data_->features,
-                       data_->labels, traits_.bonus, traits_.unit_length ? "unit" : "own", hash);
-  }
-
-  Schema schema(const RunOptions& options) const override {
-    Schema schema = logged_schema(*data_, options);
-    schema.features = features(options);
-    schema.sparse = data_->sparse && options.projection == 0;
-    return schema;
-  }
-  std::size_t problem_bytes(const RunOptions& options) const override {
-    const bool copied = options.projection > 0 || options.unit_length.value_or(traits_.unit_length);
-    return static_cast<std::size_t>(data_->rows) * context_bytes(options) * (copied ? 2 : 1) +
-           static_cast<std::size_t>(data_->labels * (features(options) + 1) * 3) * sizeof(double);
-  }
-  std::size_t row_bytes(const RunOptions& options) const override {
-    // The row itself, and what an evaluation of the objective keeps of it between its two passes.
-    const auto labels = static_cast<std::size_t>(data_->labels);
-    const std::size_t kept = (3 + 2 * labels) * sizeof(double);
-    return context_bytes(options) / static_cast<std::size_t>(options.replays) + 16 + labels * 9 + kept;
-  }
-  std::int64_t rows_before(int batch, const RunOptions& options) const override {
-    return (data_->rows - test_rows_of(data_->rows)) * batch / options.rollouts * options.replays;
-  }
-
- private:
-  std::int64_t features(const RunOptions& options) const {
-    return options.projection > 0 ? options.projection : data_->features;
-  }
-  std::size_t context_bytes(const RunOptions& options) const {
-    if (options.projection > 0 || !data_->sparse) return static_cast<std::size_t>(features(options)) * sizeof(double);
-    return data_->values.size() / static_cast<std::size_t>(std::max<std::int64_t>(1, data_->rows)) * 12 + 8;
-  }
-
-  std::shared_ptr<const LabelledData> data_;
-  LabelledTraits traits_;
-};
-
 }  // namespace
 
-std::unique_ptr<ProblemFactory> make_labelled_factory(std::shared_ptr<const LabelledData> data,
-                                                      const LabelledTraits& traits) {
-  if (data->rows < 3) {
-    throw Error(ErrorKind::data, fmt::format("{} rows are too few to learn from and to test on", data->rows),
-                {.file = data->name});
-  }
-  return std::make_unique<LabelledProblemFactory>(std::move(data), traits);
+std::int64_t labelled_test_rows(std::int64_t rows) {
+  return static_cast<std::int64_t>(std::ceil(kTestShare * static_cast<double>(rows) - 1e-9));
+}
+
+std::shared_ptr<const BanditProblem> make_labelled_problem(std::shared_ptr<const LabelledData> data, ProblemShape shape,
+                                                           std::uint64_t seed, const RunOptions& options,
+                                                           double bonus) {
+  return std::make_shared<LabelledProblem>(std::move(data), std::move(shape), seed, options, bonus);
 }
 
 }  // namespace scrm

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <utility>
 
-#include "environments/cached_environment.hpp"
 #include "environments/problem_factories.hpp"
 #include "environments/record_actions.hpp"
+#include "environments/row_cache.hpp"
 #include "scrm/engine/memory_source.hpp"
 #include "scrm/engine/policy_kind.hpp"
 #include "scrm/engine/ridge_regression.hpp"
@@ -23,8 +23,6 @@ constexpr int kTestRows = 10'000;
 constexpr int kTestDraws = 10;
 constexpr int kSkylineRows = 10'000;
 constexpr std::array<double, 4> kSkylinePenalties = {1e-3, 1e-2, 1e-1, 1.0};
-// A score that is as good as certain: σ(36.7) rounds to 1 − 1e-16.
-constexpr double kCertainScore = 36.0;
 // Rollouts of the environment's stream: batches are ranges of the first, tests and skylines have their own.
 constexpr int kTestRollout = 1;
 constexpr int kSkylineRollout = 2;
@@ -52,49 +50,67 @@ struct TestBlock {
   EnvironmentRows drawn;
 };
 
+/// Where learning starts, with the exploration that the options ask for.
+Policy explored_start(const Environment& environment, std::uint64_t seed, const RunOptions& options) {
+  Policy policy = environment.start_policy(seed);
+  if (policy_kind(policy.kind).format.epsilon) {
+    policy.epsilon = options.epsilon;
+    policy.mixing = options.mixing;
+  }
+  return policy;
+}
+
+std::int64_t cached_rows(const RunOptions& options) {
+  return std::min(kCachedRows, options.batches.begin(options.rollouts));
+}
+
+ProblemShape synthetic_shape(const Environment& environment, const RunOptions& options) {
+  ProblemShape shape;
+  shape.schema = simulated_schema(environment, {});
+  const Policy start = explored_start(environment, 0, options);
+  if (start.mixing == Mixing::joint && start.epsilon > 0) shape.schema.label_propensity = false;
+  for (int batch = 0; batch <= options.rollouts + 1; ++batch) {
+    shape.rows_before.push_back(options.batches.begin(batch));
+  }
+  const std::int64_t columns = environment.features() + environment.state_columns();
+  shape.problem_bytes =
+      static_cast<std::size_t>((cached_rows(options) + kTestRows) * columns + kTestRows * (kTestDraws + 4)) *
+      sizeof(double);
+  shape.row_bytes = block_buffer_bytes(shape.schema) / kBlockRows;
+  return shape;
+}
+
 class SyntheticProblem final : public BanditProblem {
  public:
   SyntheticProblem(std::shared_ptr<const Environment> environment, std::uint64_t seed, const RunOptions& options)
-      : batches_(options.batches),
-        environment_(std::make_shared<CachedEnvironment>(
-            environment, seed, std::min(kCachedRows, options.batches.begin(options.rollouts)))),
-        start_(environment->start_policy(seed)),
-        first_(environment->first_policy()),
+      : BanditProblem(synthetic_shape(*environment, options)),
+        environment_(std::move(environment)),
+        cache_(std::make_shared<RowCache>(environment_, seed, cached_rows(options))),
+        start_(explored_start(*environment_, seed, options)),
+        first_(environment_->first_policy()),
         seed_(seed) {
-    if (policy_kind(start_.kind).format.epsilon) {
-      start_.epsilon = options.epsilon;
-      start_.mixing = options.mixing;
-    }
-    schema_ = simulated_schema(*environment_, {});
-    if (start_.mixing == Mixing::joint && start_.epsilon > 0) schema_.label_propensity = false;
     for (std::int64_t first = 0; first < kTestRows; first += kBlockRows) {
-      test_.emplace_back(*environment_, seed, schema_, first);
+      test_.emplace_back(*environment_, seed, schema(), first);
     }
   }
 
-  const Schema& schema() const override { return schema_; }
   const Policy& start() const override { return start_; }
   const Policy& first_policy(bool) const override { return first_; }
   const Policy& baseline_policy() const override { return start_; }
-  std::int64_t batch_rows(int batch) const override { return batches_.rows(batch); }
 
   std::unique_ptr<Source> batch(const LoggingPolicy& logging_policy, int batch) const override {
     if (logging_policy.rule) return rule_batch(*logging_policy.rule, batch);
-    SimulateOptions options;
-    options.rows = batches_.rows(batch);
-    options.first_row = batches_.begin(batch);
-    options.rollout_key.seed = seed_;
-    options.label_propensity = schema_.label_propensity;
+    SimulateOptions options = simulate_options();
+    options.rows = shape().batch_rows(batch);
+    options.first_row = first_row(batch);
     return std::make_unique<SimulatedSource>(environment_, logging_policy.policy, "the deployed policy", options);
   }
 
   std::unique_ptr<Source> regenerated_batches(const std::vector<LoggingPolicy>& logging_policies) const override {
-    SimulateOptions options;
-    options.rollout_key.seed = seed_;
-    options.label_propensity = schema_.label_propensity;
+    SimulateOptions options = simulate_options();
     std::vector<PolicySegment> segments;
     for (const LoggingPolicy& logging_policy : logging_policies) {
-      const std::int64_t rows = batches_.rows(static_cast<int>(segments.size()));
+      const std::int64_t rows = shape().batch_rows(static_cast<int>(segments.size()));
       segments.push_back({logging_policy.policy, rows});
       options.rows += rows;
     }
@@ -106,13 +122,13 @@ class SyntheticProblem final : public BanditProblem {
     if (policy.scale > 0) {
       if (const std::optional<double> exact = environment_->expected_loss(policy)) return *exact;
     }
-    const auto target = make_target_policy(policy, schema_, "the tested policy");
+    const auto target = make_target_policy(policy, schema(), "the tested policy");
     PolicyScratch scratch, scores;
-    BlockBuffer actions(schema_);
+    BlockBuffer actions(schema());
     double sum = 0;
     std::int64_t count = 0;
     for (const TestBlock& block : test_) {
-      double* mean = scores.columns(0, std::max(1, schema_.num_actions));
+      double* mean = scores.columns(0, std::max(1, schema().num_actions));
       target->scores(block.buffer.view(block.drawn.first_row, block.rows), scratch, mean);
       for (int d = 0; d < kTestDraws; ++d) {
         sum += drawn_losses(policy, block, mean, d, actions);
@@ -124,7 +140,7 @@ class SyntheticProblem final : public BanditProblem {
   }
 
   RuleLoss test_loss(const ActionRule& rule) const override {
-    BlockBuffer actions(schema_);
+    BlockBuffer actions(schema());
     const bool explores = environment_->action_kind() == ActionKind::multilabel && start_.epsilon > 0;
     PolicyScratch columns;
     double plain = 0, mixed = 0;
@@ -134,8 +150,8 @@ class SyntheticProblem final : public BanditProblem {
       plain += summed_losses(block, view, actions);
       if (!explores) continue;
       // Scores as good as certain make the policy that is the rule mixed with ε.
-      double* scores = columns.columns(0, schema_.num_actions);
-      for (int i = 0; i < schema_.num_actions * kBlockRows; ++i)
+      double* scores = columns.columns(0, schema().num_actions);
+      for (int i = 0; i < schema().num_actions * kBlockRows; ++i)
         scores[i] = actions.bits()[i] != 0 ? kCertainScore : -kCertainScore;
       for (int d = 0; d < kTestDraws; ++d) mixed += drawn_losses(start_, block, scores, d, actions) / kTestDraws;
     }
@@ -176,6 +192,17 @@ class SyntheticProblem final : public BanditProblem {
   }
 
  private:
+  std::int64_t first_row(int batch) const { return shape().rows_before.at(static_cast<std::size_t>(batch)); }
+
+  /// What all batches are drawn with.
+  SimulateOptions simulate_options() const {
+    SimulateOptions options;
+    options.rollout_key.seed = seed_;
+    options.label_propensity = schema().label_propensity;
+    options.cache = cache_;
+    return options;
+  }
+
   /// Sum of the losses of one draw for every row of the block.
   double drawn_losses(const Policy& policy, const TestBlock& block, const double* mean, int draw,
                       BlockBuffer& actions) const {
@@ -197,13 +224,14 @@ class SyntheticProblem final : public BanditProblem {
 
   /// Rows that a rule acts on are held: it may learn on while they are read.
   std::unique_ptr<Source> rule_batch(const ActionRule& rule, int batch) const {
-    auto source = std::make_unique<MemorySource>(schema_);
+    auto source = std::make_unique<MemorySource>(schema());
     std::vector<double> state(static_cast<std::size_t>(environment_->state_columns()) * kBlockRows);
-    for (std::int64_t done = 0; done < batches_.rows(batch); done += kBlockRows) {
-      const int rows = static_cast<int>(std::min<std::int64_t>(kBlockRows, batches_.rows(batch) - done));
-      auto buffer = std::make_unique<BlockBuffer>(schema_);
-      const EnvironmentRows drawn{{seed_, 0}, batches_.begin(batch) + done, rows, buffer->context_f64(), state.data()};
-      environment_->draw(drawn);
+    const std::int64_t all = shape().batch_rows(batch);
+    for (std::int64_t done = 0; done < all; done += kBlockRows) {
+      const int rows = static_cast<int>(std::min<std::int64_t>(kBlockRows, all - done));
+      auto buffer = std::make_unique<BlockBuffer>(schema());
+      const EnvironmentRows drawn{{seed_, 0}, first_row(batch) + done, rows, buffer->context_f64(), state.data()};
+      cache_->draw(drawn);
       const Block block = buffer->view(done, rows);
       rule(block, *buffer);
       record_unit_propensities(block, *buffer);
@@ -213,49 +241,28 @@ class SyntheticProblem final : public BanditProblem {
     return source;
   }
 
-  BatchPlan batches_;
   std::shared_ptr<const Environment> environment_;
+  std::shared_ptr<const RowCache> cache_;
   Policy start_;
   Policy first_;
   std::uint64_t seed_;
-  Schema schema_;
   std::vector<TestBlock> test_;
-};
-
-class SyntheticProblemFactory final : public ProblemFactory {
- public:
-  explicit SyntheticProblemFactory(std::string name) : name_(std::move(name)), example_(make_environment(name_, {})) {}
-
-  RunOptions defaults() const override { return example_->defaults(); }
-  bool has_labels() const override { return false; }
-
-  std::shared_ptr<const BanditProblem> make(std::uint64_t seed, const RunOptions& options) const override {
-    EnvironmentOptions environment;
-    environment.seed = seed;
-    if (options.protocol == Protocol::published) environment.published = options.batches;
-    return std::make_shared<SyntheticProblem>(make_environment(name_, environment), seed, options);
-  }
-
-  Schema schema(const RunOptions&) const override { return simulated_schema(*example_, {}); }
-  std::size_t problem_bytes(const RunOptions& options) const override {
-    const std::int64_t columns = example_->features() + example_->state_columns();
-    const std::int64_t cached = std::min(kCachedRows, options.batches.begin(options.rollouts));
-    return static_cast<std::size_t>((cached + kTestRows) * columns + kTestRows * (kTestDraws + 4)) * sizeof(double);
-  }
-  std::size_t row_bytes(const RunOptions&) const override {
-    return block_buffer_bytes(simulated_schema(*example_, {})) / kBlockRows;
-  }
-  std::int64_t rows_before(int batch, const RunOptions& options) const override { return options.batches.begin(batch); }
-
- private:
-  std::string name_;
-  std::unique_ptr<Environment> example_;
 };
 
 }  // namespace
 
-std::unique_ptr<ProblemFactory> make_synthetic_factory(const std::string& name) {
-  return std::make_unique<SyntheticProblemFactory>(name);
+ProblemFactory make_synthetic_factory(std::unique_ptr<Environment> (*make)(const EnvironmentOptions&)) {
+  const std::shared_ptr<const Environment> example = make({});
+  ProblemFactory factory;
+  factory.defaults = example->defaults();
+  factory.shape = [example](const RunOptions& options) { return synthetic_shape(*example, options); };
+  factory.make = [make](std::uint64_t seed, const RunOptions& options) {
+    EnvironmentOptions environment;
+    environment.seed = seed;
+    if (options.protocol == Protocol::published) environment.published = options.batches;
+    return std::make_shared<SyntheticProblem>(make(environment), seed, options);
+  };
+  return factory;
 }
 
 }  // namespace scrm

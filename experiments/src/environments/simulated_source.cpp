@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "environments/record_actions.hpp"
+#include "environments/row_cache.hpp"
 
 namespace scrm {
 
@@ -168,8 +169,14 @@ Block SimulatedSource::load(BlockGroup&, std::int64_t index, BlockLoader& loader
   const std::int64_t begin = index * kBlockRows;
   const int rows = static_cast<int>(std::min<std::int64_t>(kBlockRows, options_.rows - begin));
   const EnvironmentRows drawn{options_.rollout_key, options_.first_row + begin, rows, own.context(), own.state()};
-  environment_->draw(drawn);
-  if (environment_->action_kind() == ActionKind::continuous) environment_->action_normals(drawn, own.normals());
+  const bool continuous = environment_->action_kind() == ActionKind::continuous;
+  if (options_.cache) {
+    options_.cache->draw(drawn);
+    if (continuous) options_.cache->action_normals(drawn, own.normals());
+  } else {
+    environment_->draw(drawn);
+    if (continuous) environment_->action_normals(drawn, own.normals());
+  }
   fill_context(drawn, own.buffer);
 
   // Draws are keyed by the row of the deployment, results by the row of this source.

@@ -4,7 +4,7 @@ namespace scrm {
 namespace {
 
 /// Batch kernel UCB: kernel ridge, and the action of the largest upper confidence bound.
-constexpr BanditTraits kBkucb{KernelKind::polynomial, true};
+constexpr BanditTraits kBkucb{.kernel = KernelKind::polynomial, .optimistic = true};
 
 }  // namespace
 
@@ -12,9 +12,9 @@ std::unique_ptr<Learner> make_bkucb(const LearnerSetup& setup) {
   return std::make_unique<KernelBandit>(setup, kBkucb);
 }
 
-MethodResources bkucb_resources(const ProblemFactory& factory, const RunOptions& options,
-                                const HyperParameters& parameters, int threads) {
-  return bandit_resources(kBkucb, factory, options, parameters, threads);
+MethodResources bkucb_resources(const ProblemShape& shape, const RunOptions& options, const HyperParameters& parameters,
+                                int threads) {
+  return bandit_resources(kBkucb, shape, options, parameters, threads);
 }
 
 }  // namespace scrm

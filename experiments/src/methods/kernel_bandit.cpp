@@ -60,9 +60,7 @@ bool same_action(const StateSpace& space, BlockBuffer& a, BlockBuffer& b, int ro
 
 /// Rows of all batches, as the problem cuts them.
 std::int64_t total_rows(const LearnerSetup& setup) {
-  std::int64_t rows = 0;
-  for (int b = 0; b < setup.options.rollouts; ++b) rows += setup.problem.batch_rows(b);
-  return rows;
+  return setup.problem.shape().rows_before.at(static_cast<std::size_t>(setup.options.rollouts));
 }
 
 }  // namespace
@@ -96,11 +94,11 @@ KernelRidgeOptions ridge_options(const StateSpace& space, const RunOptions& opti
   return ridge;
 }
 
-MethodResources bandit_resources(const BanditTraits& traits, const ProblemFactory& factory, const RunOptions& options,
+MethodResources bandit_resources(const BanditTraits& traits, const ProblemShape& shape, const RunOptions& options,
                                  const HyperParameters& parameters, int threads) {
-  const StateSpace space = state_space(traits, factory.schema(options), options);
-  const std::int64_t rows = factory.rows_before(options.rollouts, options);
-  const std::int64_t last = rows - factory.rows_before(options.rollouts - 1, options);
+  const StateSpace space = state_space(traits, shape.schema, options);
+  const std::int64_t rows = shape.rows_before.at(static_cast<std::size_t>(options.rollouts));
+  const std::int64_t last = shape.batch_rows(options.rollouts - 1);
   const KernelRidgeOptions ridge = ridge_options(space, options, parameters.lambda.value, rows);
   const std::int64_t dimension = KernelRidge::max_dimension(ridge, rows);
   MethodResources resources;

@@ -29,7 +29,7 @@ StateSpace state_space(const BanditTraits& traits, const Schema& schema, const R
 KernelRidgeOptions ridge_options(const StateSpace& space, const RunOptions& options, double lambda, std::int64_t rows);
 
 /// What a run needs for its ridge and for choosing actions.
-MethodResources bandit_resources(const BanditTraits& traits, const ProblemFactory& factory, const RunOptions& options,
+MethodResources bandit_resources(const BanditTraits& traits, const ProblemShape& shape, const RunOptions& options,
                                  const HyperParameters& parameters, int threads);
 
 /// q(x, a) = mean + β width over states (x, a) with the rewards −loss, and the action of the largest q. The first batch

@@ -4,7 +4,7 @@ namespace scrm {
 namespace {
 
 /// Sequential batch pure exploitation: least squares, and the action of the largest mean.
-constexpr BanditTraits kSbpe{KernelKind::linear, false};
+constexpr BanditTraits kSbpe{.kernel = KernelKind::linear, .optimistic = false};
 
 }  // namespace
 
@@ -12,9 +12,9 @@ std::unique_ptr<Learner> make_sbpe(const LearnerSetup& setup) {
   return std::make_unique<KernelBandit>(setup, kSbpe);
 }
 
-MethodResources sbpe_resources(const ProblemFactory& factory, const RunOptions& options,
-                               const HyperParameters& parameters, int threads) {
-  return bandit_resources(kSbpe, factory, options, parameters, threads);
+MethodResources sbpe_resources(const ProblemShape& shape, const RunOptions& options, const HyperParameters& parameters,
+                               int threads) {
+  return bandit_resources(kSbpe, shape, options, parameters, threads);
 }
 
 }  // namespace scrm

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/terminal.hpp"
+#include "report/terminal.hpp"
 #include "scrm/engine/estimator.hpp"
 
 namespace scrm {

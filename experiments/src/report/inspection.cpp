@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "cli/terminal.hpp"
+#include "report/terminal.hpp"
 
 namespace scrm {
 

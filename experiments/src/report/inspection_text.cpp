@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "cli/terminal.hpp"
 #include "report/inspection.hpp"
+#include "report/terminal.hpp"
 
 namespace scrm {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cli/terminal.hpp"
+#include "report/terminal.hpp"
 
 namespace scrm {
 namespace {

@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "cli/terminal.hpp"
+#include "report/terminal.hpp"
 #include "scrm/kernels/moments.hpp"
 
 namespace scrm {

@@ -151,12 +151,12 @@ TEST_CASE("labelled contexts: odd shapes log, test and have a skyline") {
         std::int64_t rows = 0;
         for (int b = 0; b < 10; ++b) {
           const auto batch = logged(*problem, {policy, true}, b);
-          CHECK(static_cast<std::int64_t>(batch.size()) == problem->batch_rows(b));
+          CHECK(static_cast<std::int64_t>(batch.size()) == problem->shape().batch_rows(b));
           for (const LabelledRow& row : batch) {
             CHECK((row.loss >= 0 && row.loss <= 1));
             CHECK((std::isfinite(row.log_propensity) && row.log_propensity <= 0));
           }
-          rows += problem->batch_rows(b);
+          rows += problem->shape().batch_rows(b);
         }
         CHECK(rows == 4 * (shape.rows - static_cast<std::int64_t>(std::ceil(0.33 * static_cast<double>(shape.rows)))));
         for (const Policy& tested : {policy, problem->skyline(), *problem->constant_policy(true)}) {
@@ -180,17 +180,17 @@ TEST_CASE("labelled contexts: a file of labelled data is the problem of what it 
   write_labelled(path, data);
   const auto from_file = make_problem_factory(path, "");
   const auto from_memory = make_labelled_factory(std::make_shared<const LabelledData>(data), {});
-  CHECK(from_file->has_labels());
-  CHECK(from_file->fingerprint() == from_memory->fingerprint());
+  CHECK(from_file.has_labels);
+  CHECK(from_file.fingerprint == from_memory.fingerprint);
   const RunOptions options = few_rollouts(3);
-  const auto a = from_file->make(1, options), b = from_memory->make(1, options);
+  const auto a = from_file.make(1, options), b = from_memory.make(1, options);
   CHECK(logged(*a, {a->first_policy(true), false}, 2) == logged(*b, {b->first_policy(true), false}, 2));
 
   // One number, one bit or one habit that changes makes another environment.
   LabelledData other = data;
   other.context[5] = std::nextafter(other.context[5], 9.0);
   const auto print = [](const LabelledData& of, const LabelledTraits& traits = {}) {
-    return make_labelled_factory(std::make_shared<const LabelledData>(of), traits)->fingerprint();
+    return make_labelled_factory(std::make_shared<const LabelledData>(of), traits).fingerprint;
   };
   CHECK(print(data, {0.5, false}) != print(data));
   CHECK(print(data, {0.0, true}) != print(data));

@@ -36,19 +36,19 @@ TEST_CASE("labelled problem: every row is either trained or tested on, in batche
       const LabelledData data = made_up_data(rows, 3, 2);
       const RunOptions options = few_rollouts(rollouts);
       const auto factory = make_labelled_factory(std::make_shared<const LabelledData>(data), {});
-      const auto problem = factory->make(5, options);
+      const auto problem = factory.make(5, options);
       std::map<std::size_t, int> met;
       std::int64_t least = rows, most = 0, before = 0;
       for (int b = 0; b < rollouts; ++b) {
-        CHECK(factory->rows_before(b, options) == before);
+        CHECK(problem->shape().rows_before[static_cast<std::size_t>(b)] == before);
         const auto batch = problem->batch({problem->start(), false}, b);
-        CHECK(batch->rows() == problem->batch_rows(b));
+        CHECK(batch->rows() == problem->shape().batch_rows(b));
         least = std::min(least, batch->rows() / options.replays);
         most = std::max(most, batch->rows() / options.replays);
         before += batch->rows();
         for (const LabelledRow& row : logged(*batch, problem->start())) ++met[row_of(row.context)];
       }
-      CHECK(factory->rows_before(rollouts, options) == before);
+      CHECK(problem->shape().rows_before[static_cast<std::size_t>(rollouts)] == before);
       CHECK(most - least <= 1);
       for (const auto& [row, times] : met) CHECK(times == options.replays);
       const auto tested = static_cast<std::size_t>(std::ceil(0.33 * static_cast<double>(rows)));

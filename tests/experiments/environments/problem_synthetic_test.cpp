@@ -22,11 +22,11 @@ namespace {
 constexpr const char* kNames[] = {"gaussian", "pricing", "advertising", "categorical", "multilabel"};
 
 std::shared_ptr<const BanditProblem> problem_of(const std::string& name, std::uint64_t seed, RunOptions options) {
-  return make_problem_factory(name, "")->make(seed, options);
+  return make_problem_factory(name, "").make(seed, options);
 }
 
 std::shared_ptr<const BanditProblem> problem_of(const std::string& name, std::uint64_t seed) {
-  return problem_of(name, seed, make_problem_factory(name, "")->defaults());
+  return problem_of(name, seed, make_problem_factory(name, "").defaults);
 }
 
 /// Calls `visit(block)` for every block of the source.
@@ -94,7 +94,7 @@ TEST_CASE("gaussian problem: the test loss is the closed form, and the optimum -
 }
 
 TEST_CASE("gaussian problem: as published, all rows of a batch are charged against one number") {
-  RunOptions options = make_problem_factory("gaussian", "")->defaults();
+  RunOptions options = make_problem_factory("gaussian", "").defaults;
   for (const Protocol protocol : {Protocol::paper, Protocol::published}) {
     options.protocol = protocol;
     const auto problem = problem_of("gaussian", 4, options);
@@ -149,7 +149,7 @@ TEST_CASE("pricing problem: skyline, best policy and start lose what they should
 }
 
 TEST_CASE("advertising problem: tests of the published protocol know a tenth of what they cannot know") {
-  RunOptions options = make_problem_factory("advertising", "")->defaults();
+  RunOptions options = make_problem_factory("advertising", "").defaults;
   double gain = 0;
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
     options.protocol = Protocol::paper;
@@ -206,11 +206,11 @@ TEST_CASE("advertising problem: as published, one draw of each row repeats its p
 TEST_CASE("synthetic problems: batches are ranges of one stream, whose own policy has weights of exactly 1") {
   for (const char* name : kNames) {
     CAPTURE(name);
-    RunOptions options = make_problem_factory(name, "")->defaults();
+    RunOptions options = make_problem_factory(name, "").defaults;
     options.batches = {700, Growth::doubling};
     options.rollouts = 4;
     const auto factory = make_problem_factory(name, "");
-    const auto problem = factory->make(11, options);
+    const auto problem = factory.make(11, options);
     const std::vector<LoggingPolicy> logging_policies = {{problem->first_policy(true), false},
                                                          {problem->start(), false},
                                                          {moved(problem->start(), 0.1), true},
@@ -220,8 +220,8 @@ TEST_CASE("synthetic problems: batches are ranges of one stream, whose own polic
     for (int b = 0; b < 4; ++b) {
       const auto batch = problem->batch(logging_policies[static_cast<std::size_t>(b)], b);
       CHECK(batch->rows() == 700 << b);
-      CHECK(batch->rows() == problem->batch_rows(b));
-      CHECK(factory->rows_before(b, options) * 2 == static_cast<std::int64_t>(apart.size()));
+      CHECK(batch->rows() == problem->shape().batch_rows(b));
+      CHECK(problem->shape().rows_before[static_cast<std::size_t>(b)] * 2 == static_cast<std::int64_t>(apart.size()));
       CHECK(weights_are_one(*batch, logging_policies[static_cast<std::size_t>(b)].policy));
       const std::vector<double> rows = losses_and_propensities(*batch);
       apart.insert(apart.end(), rows.begin(), rows.end());
@@ -240,7 +240,7 @@ TEST_CASE("synthetic problems: batches are ranges of one stream, whose own polic
 TEST_CASE("synthetic problems: every batch has the problem's schema, also where bits are mixed jointly") {
   for (const char* name : kNames) {
     for (const Mixing mixing : {Mixing::label, Mixing::joint}) {
-      RunOptions options = make_problem_factory(name, "")->defaults();
+      RunOptions options = make_problem_factory(name, "").defaults;
       options.mixing = mixing;
       const auto problem = problem_of(name, 1, options);
       for (const Policy& policy : {problem->first_policy(true), problem->start()}) {
@@ -263,7 +263,7 @@ TEST_CASE("synthetic problems: tests are fixed by the seed, and change with it")
     CHECK(a->test_loss(policy) == a->test_loss(policy));
     if (std::string(name) != "gaussian") CHECK(a->test_loss(policy) != b->test_loss(policy));
     CHECK_FALSE(a->constant_policy(true).has_value());
-    CHECK_FALSE(make_problem_factory(name, "")->has_labels());
+    CHECK_FALSE(make_problem_factory(name, "").has_labels);
   }
 }
 

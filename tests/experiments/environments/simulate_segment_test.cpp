@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "environments/cached_environment.hpp"
+#include "environments/row_cache.hpp"
 #include "scrm/engine/memory_source.hpp"
 #include "scrm/experiments/simulated_source.hpp"
 #include "support/simulated_rows.hpp"
@@ -188,11 +188,11 @@ TEST_CASE("segments: one policy whose bits go together takes the probabilities o
   }
 }
 
-TEST_CASE("cached environment: draws what the inner environment draws, in whatever pieces it is asked") {
+TEST_CASE("row cache: draws what the environment draws, in whatever pieces it is asked") {
   for (const char* name : kNames) {
     const auto env = environment(name, 1);
     for (const std::int64_t cached : {0, 1, 5000}) {
-      const auto memory = std::make_shared<const CachedEnvironment>(env, 5, cached);
+      const auto cache = std::make_shared<const RowCache>(env, 5, cached);
       for (const std::int64_t first : {0, 1, 2048, 4100}) {
         for (const RolloutKey& rollout_key : {RolloutKey{5, 0}, RolloutKey{5, 1}, RolloutKey{6, 0}}) {
           CAPTURE(name);
@@ -203,44 +203,31 @@ TEST_CASE("cached environment: draws what the inner environment draws, in whatev
           options.rollout_key = rollout_key;
           const Policy policy = policy_number(*env, options, 1);
           const std::vector<Row> expected = single(env, policy, options);
-          CHECK(single(memory, policy, options) == expected);
-          // The second time from memory, and rounded to floats after the draw.
+          options.cache = cache;
+          CHECK(single(env, policy, options) == expected);
+          // The second time from the cache, and rounded to floats after the draw.
           options.float32 = true;
-          CHECK(single(memory, policy, options) == single(env, policy, options));
+          const std::vector<Row> rounded = single(env, policy, options);
+          options.cache = nullptr;
+          CHECK(rounded == single(env, policy, options));
         }
       }
     }
   }
 }
 
-TEST_CASE("cached environment: threads that ask first at the same time see the same draws") {
+TEST_CASE("row cache: threads that ask first at the same time see the same draws") {
   for (const char* name : kNames) {
     const auto env = environment(name, 1);
     const Policy policy = policy_number(*env, {}, 1);
-    const SimulateOptions options = options_for(123, 40 * kBlockRows);
+    SimulateOptions options = options_for(123, 40 * kBlockRows);
     SimulatedSource plain(env, policy, "policy", options);
     const std::vector<Row> expected = rows_of(plain);
-    const auto memory = std::make_shared<const CachedEnvironment>(env, 5, 20 * kBlockRows);
-    SimulatedSource source(memory, policy, "policy", options);
+    options.cache = std::make_shared<const RowCache>(env, 5, 20 * kBlockRows);
+    SimulatedSource source(env, policy, "policy", options);
     PassOptions pass;
     pass.threads = 5;
     MemorySource held(source, pass, false);
     CHECK(rows_of(held) == expected);
-  }
-}
-
-TEST_CASE("cached environment: says of itself what the inner environment says") {
-  for (const char* name : kNames) {
-    const auto env = environment(name, 3);
-    const CachedEnvironment memory(env, 3, 100);
-    CHECK(memory.features() == env->features());
-    CHECK(memory.num_actions() == env->num_actions());
-    CHECK(memory.state_columns() == env->state_columns());
-    CHECK(memory.action_kind() == env->action_kind());
-    CHECK(memory.start_policy(3).theta == env->start_policy(3).theta);
-    CHECK(memory.first_policy().theta == env->first_policy().theta);
-    CHECK(memory.best_policy().has_value() == env->best_policy().has_value());
-    CHECK(memory.expected_loss(env->first_policy()) == env->expected_loss(env->first_policy()));
-    CHECK(describe(memory.defaults()) == describe(env->defaults()));
   }
 }

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "methods/kernel_bandit.hpp"
-#include "methods/run_rollouts.hpp"
 #include "scrm/engine/libraries.hpp"
 #include "scrm/io/error.hpp"
 #include "support/kernel_reference.hpp"
 #include "support/labelled_problems.hpp"
+#include "sweep/run_rollouts.hpp"
 
 using namespace scrm;
 using namespace scrm_test;
@@ -295,7 +295,7 @@ TEST_CASE("kernel bandits: rows enter batch by batch, and few of them or no cont
   options.rollouts = 3;
   options.batches = {1, Growth::linear};
   for (const char* name : {"gaussian", "pricing"}) {
-    const auto problem = make_problem_factory(name, "")->make(0, options);
+    const auto problem = make_problem_factory(name, "").make(0, options);
     for (const KernelKind kind : {KernelKind::linear, KernelKind::polynomial, KernelKind::gaussian}) {
       options.bandit.kernel = kind;
       const RunRecord record = rolled_out(*problem, "bkucb", 1, options);
@@ -327,7 +327,7 @@ TEST_CASE("kernel bandits: inducing points are as many as asked for, and what th
   options.rollouts = 2;
   options.bandit.kernel = KernelKind::gaussian;
   options.bandit.length = 2;
-  const auto problem = make_problem_factory("pricing", "")->make(0, options);
+  const auto problem = make_problem_factory("pricing", "").make(0, options);
   options.bandit.points = 30;
   const RunRecord few = rolled_out(*problem, "bkucb", 1, options);
   CHECK(few.curves.at("dimension").back() == 30);
@@ -356,7 +356,7 @@ TEST_CASE("kernel bandits: bits with too many features for widths are learned fr
   options.bandit.encoding = ActionEncoding::bits;
   const auto problem = labelled_problem(separable_data(2000, 64), 1, options);
   const StateSpace space = space_of(KernelKind::bits, 64, 64);
-  REQUIRE(ridge_options(space, options, 1, problem->batch_rows(0) + problem->batch_rows(1)).solver ==
+  REQUIRE(ridge_options(space, options, 1, problem->shape().batch_rows(0) + problem->shape().batch_rows(1)).solver ==
           RidgeSolver::iterative);
   const RunRecord record = rolled_out(*problem, "bkucb", 1, options);
   CHECK(record.curves.at("dimension").back() == 65 * 65);
@@ -408,7 +408,7 @@ TEST_CASE("kernel bandits: what cannot be is refused with a way out") {
   CHECK(contains(refusal(*problem, "bkucb", 1, options), "polynomial"));
   options.bandit.encoding = ActionEncoding::bits;
   CHECK(contains(refusal(*problem, "bkucb", 1, options), "leave kernel out"));
-  const auto categories = make_problem_factory("categorical", "")->make(0, options);
+  const auto categories = make_problem_factory("categorical", "").make(0, options);
   CHECK(contains(refusal(*categories, "sbpe", 0, options), "categories"));
   // Every context is met four times with one action: a gaussian kernel without a ridge has no solution of its own.
   options.bandit.encoding = ActionEncoding::integer;

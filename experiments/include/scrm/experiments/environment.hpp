@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
+#include <vector>
 
 #include "scrm/experiments/batch_plan.hpp"
 #include "scrm/experiments/run_options.hpp"
@@ -86,17 +87,29 @@ struct EnvironmentOptions {
   std::optional<BatchPlan> published = {};
 };
 
-/// One environment of the list.
+/// What is particular to a labelled data set.
+struct LabelledTraits {
+  double bonus = 0;          ///< added to every coefficient of the first policy, so that it is not too good
+  bool unit_length = false;  ///< rows are scaled to length one
+};
+
+/// One environment of the list that `scrm simulate` and sweep files choose from: it draws its rows (`make`), or it is
+/// made of labelled data (`files`), which sweeps alone can use.
 struct EnvironmentEntry {
-  const char* name;
-  const char* description;
-  std::unique_ptr<Environment> (*make)(const EnvironmentOptions&);
+  std::string name;
+  std::string description;
+  std::unique_ptr<Environment> (*make)(const EnvironmentOptions&) = nullptr;
+  std::vector<std::vector<std::string>> files = {};  ///< it may come in: the first list whose files are all there
+  LabelledTraits traits = {};
 };
 
 /// All environments, in the order people should read them.
-std::span<const EnvironmentEntry> environments() noexcept;
+const std::deque<EnvironmentEntry>& environments();
 
-/// Makes the environment of that name; a usage Error lists the names there are.
+/// Adds one behind the others; a usage Error where the name is taken. To be called before anything runs.
+void register_environment(EnvironmentEntry entry);
+
+/// Makes the environment of that name that draws its rows; a usage Error says which there are.
 std::unique_ptr<Environment> make_environment(const std::string& name, const EnvironmentOptions& options);
 
 }  // namespace scrm

@@ -1,7 +1,9 @@
-/// Method: a way to choose policies, batch after batch. One file method_NAME.cpp each, and a line in methods.cpp.
+/// Method: a way to choose policies, batch after batch. One file methods/NAME.cpp each, and
+/// an entry in methods/registry.cpp.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <span>
@@ -60,22 +62,26 @@ struct MethodResources {
   std::string hint;  ///< what to change where the bytes are too many, such as "use fewer points"
 };
 
+/// One method of the list.
 struct MethodEntry {
-  const char* name;
-  const char* description;
-  bool has_lambda;     ///< one run for each λ and l2, else one run
-  bool learns;         ///< from logs; the others have one policy from the start
-  bool deploys;        ///< what it learned logs the next batch, so that runs share nothing
-  bool labelled_only;  ///< needs actions that are bits
-  std::unique_ptr<Learner> (*make)(const LearnerSetup&);
-  bool incremental = false;  ///< takes up each batch when it is logged and never asks for it again
+  std::string name;
+  std::string description;
+  std::unique_ptr<Learner> (*make)(const LearnerSetup&) = nullptr;
+  bool has_lambda = false;     ///< one run for each λ and l2, else one run
+  bool learns = false;         ///< from logs; the others have one policy from the start
+  bool deploys = false;        ///< what it learned logs the next batch, so that runs share nothing
+  bool incremental = false;    ///< takes up each batch when it is logged and never asks for it again
+  bool labelled_only = false;  ///< needs actions that are bits
   /// Its own λ, in place of the sweep's `lambdas`, unless bandit_lambdas says otherwise.
-  std::span<const double> lambdas = {};
-  MethodResources (*resources)(const ProblemFactory&, const RunOptions&, const HyperParameters&, int threads) = nullptr;
+  std::vector<double> lambdas = {};
+  MethodResources (*resources)(const ProblemShape&, const RunOptions&, const HyperParameters&, int threads) = nullptr;
 };
 
 /// All methods, in the order of tables.
-std::span<const MethodEntry> methods() noexcept;
+const std::deque<MethodEntry>& methods();
+
+/// Adds one behind the others; a usage Error where the name is taken. To be called before anything runs.
+void register_method(MethodEntry entry);
 
 /// The method of that name; a usage Error lists the names there are.
 const MethodEntry& find_method(const std::string& name);

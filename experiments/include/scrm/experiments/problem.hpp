@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scrm/engine/source.hpp"
@@ -31,14 +32,27 @@ struct RuleLoss {
   double without_epsilon = 0;  ///< of the named actions as they are
 };
 
+/// What a problem's logs look like, known before it is made: runs are planned by it.
+struct ProblemShape {
+  Schema schema;                          ///< of every batch
+  std::vector<std::int64_t> rows_before;  ///< rows of the batches before batch 0, 1, …, rollouts + 1
+  std::size_t problem_bytes = 0;          ///< of the problem itself
+  std::size_t row_bytes = 0;              ///< of each row that a learner holds
+
+  std::int64_t batch_rows(int batch) const {
+    return rows_before.at(static_cast<std::size_t>(batch) + 1) - rows_before.at(static_cast<std::size_t>(batch));
+  }
+};
+
 /// Everything drawn depends on (environment, seed, batch, row) and the acting policy alone. One object serves all
 /// threads.
 class BanditProblem {
  public:
+  explicit BanditProblem(ProblemShape shape) : shape_(std::move(shape)) {}
   virtual ~BanditProblem() = default;
 
-  /// Of every batch.
-  virtual const Schema& schema() const = 0;
+  const ProblemShape& shape() const noexcept { return shape_; }
+  const Schema& schema() const noexcept { return shape_.schema; }
   /// What learning starts from: kind, scale, ε and θ₀.
   virtual const Policy& start() const = 0;
   /// Who logs the first batch for a learner that deploys what it learns (`sequential`), or for one that does not.
@@ -46,11 +60,10 @@ class BanditProblem {
   /// Who logs the later batches for a learner that does not deploy what it learns.
   virtual const Policy& baseline_policy() const = 0;
 
-  virtual std::int64_t batch_rows(int batch) const = 0;
   /// The rows of one batch, acted by this policy.
   virtual std::unique_ptr<Source> batch(const LoggingPolicy& logging_policy, int batch) const = 0;
   /// The batches 0, 1, …, each acted by its policy, as one source that holds no rows; null where there is no such.
-  virtual std::unique_ptr<Source> regenerated_batches(const std::vector<LoggingPolicy>& logging_policies) const;
+  virtual std::unique_ptr<Source> regenerated_batches(const std::vector<LoggingPolicy>&) const { return nullptr; }
 
   /// Expected loss of the policy on rows kept apart.
   virtual double test_loss(const Policy& policy) const = 0;
@@ -62,34 +75,24 @@ class BanditProblem {
   /// What supervised learning makes of the right answers, which no other method sees.
   virtual Policy skyline() const = 0;
   /// The right bits' majority (`majority`) or zeros, whatever the context; none where actions are not bits.
-  virtual std::optional<Policy> constant_policy(bool majority) const;
+  virtual std::optional<Policy> constant_policy(bool /*majority*/) const { return std::nullopt; }
+
+ private:
+  ProblemShape shape_;
 };
 
-/// ProblemFactory: an environment as a sweep names it; makes the problem of a seed.
-class ProblemFactory {
- public:
-  virtual ~ProblemFactory() = default;
-
-  /// What the protocol says for this environment, before a sweep file changes it.
-  virtual RunOptions defaults() const = 0;
-  virtual std::shared_ptr<const BanditProblem> make(std::uint64_t seed, const RunOptions& options) const = 0;
-  /// Whether actions are bits, so that constant policies make sense.
-  virtual bool has_labels() const = 0;
-  /// Something that changes when the environment's data does; empty for synthetic ones.
-  virtual std::string fingerprint() const { return ""; }
-
-  /// Of the rows that its problems log.
-  virtual Schema schema(const RunOptions& options) const = 0;
-  /// Bytes of a problem, and of each row that a learner holds.
-  virtual std::size_t problem_bytes(const RunOptions& options) const = 0;
-  virtual std::size_t row_bytes(const RunOptions& options) const = 0;
-  /// Rows logged in the batches before this one.
-  virtual std::int64_t rows_before(int batch, const RunOptions& options) const = 0;
+/// An environment as a sweep uses it, its data read: what is said of it, and how the problem of a seed is made.
+struct ProblemFactory {
+  RunOptions defaults;      ///< what the protocol says for it, before a sweep file changes it
+  bool has_labels = false;  ///< whether actions are bits, so that constant policies make sense
+  std::string fingerprint;  ///< changes when the environment's data does; empty for those that draw their rows
+  std::function<ProblemShape(const RunOptions&)> shape;
+  std::function<std::shared_ptr<const BanditProblem>(std::uint64_t seed, const RunOptions&)> make;
 };
 
-/// The problems of that name: a synthetic environment, scene, yeast, tmc2007, or the path of a labelled data set. Looks
-/// for the files of named data sets in `data_dir`; an Error names what is missing and where it may be had.
-std::unique_ptr<ProblemFactory> make_problem_factory(const std::string& name, const std::string& data_dir);
+/// The problems of that name: one of environments(), or the path of a labelled data set. Looks for the files of named
+/// data sets in `data_dir`; an Error names what is missing and where it may be had.
+ProblemFactory make_problem_factory(const std::string& name, const std::string& data_dir);
 /// Whether an environment's name is the path of a labelled data set: it has a slash or a dot.
 bool is_path(const std::string& environment) noexcept;
 

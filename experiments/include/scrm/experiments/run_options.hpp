@@ -99,10 +99,6 @@ struct RunOptions {
 /// compared by.
 std::string describe(const RunOptions& options);
 
-const char* to_string(Protocol protocol) noexcept;
-const char* to_string(PastRollouts past) noexcept;
-const char* to_string(BetaRule rule) noexcept;
-const char* to_string(ActionEncoding encoding) noexcept;
 /// "given", "auto", "theory" or "log-rows".
 const char* to_string(LambdaKind kind) noexcept;
 

@@ -14,6 +14,8 @@
 
 namespace scrm {
 
+class RowCache;
+
 struct SimulateOptions {
   std::int64_t rows = 0;
   std::int64_t first_row = 0;  ///< of the deployment's stream: rows before it are left out
@@ -24,6 +26,7 @@ struct SimulateOptions {
   std::int64_t sparse_features = 0;
   double density = 0.01;
   bool label_propensity = true;  ///< multilabel: record the probability of every bit, where bits are independent
+  std::shared_ptr<const RowCache> cache = {};  ///< of the same environment, where its rows are met more than once
 };
 
 /// What rows of this environment look like: propensities as log_propensity with label_propensity for multilabel

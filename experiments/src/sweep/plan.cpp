@@ -1,4 +1,4 @@
-#include "sweep/sweep_plan.hpp"
+#include "sweep/plan.hpp"
 
 #include <fmt/format.h>
 
@@ -6,36 +6,32 @@
 #include <sstream>
 #include <utility>
 
-#include "cli/version.hpp"
+#include "environments/fnv_hash.hpp"
+#include "report/version.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {
 namespace {
 
-/// FNV-1a, 64 bits, from a start of its own.
-std::uint64_t fnv(const std::string& text, std::uint64_t hash) {
-  for (const unsigned char byte : text) hash = (hash ^ byte) * 0x100000001b3;
-  return hash;
-}
-
 /// 128 bits in hexadecimal: two hashes with different starts.
 std::string hash_of(const std::string& text) {
-  return fmt::format("{:016x}{:016x}", fnv(text, 0xcbf29ce484222325), fnv(text, 0x9ae16a3b2f90404f));
+  return fmt::format("{:016x}{:016x}", fnv_hash(text.data(), text.size()),
+                     fnv_hash(text.data(), text.size(), 0x9ae16a3b2f90404f));
 }
 
 std::string describe(const Experiment& experiment) {
   return fmt::format("[{} / {}]\nversion = {}\nmethod = {}\ndata = {}\n{}", experiment.environment,
                      experiment.method.name, version(), experiment.method.method->name,
-                     experiment.factory != nullptr ? experiment.factory->fingerprint() : "",
+                     experiment.factory != nullptr ? experiment.factory->fingerprint : "",
                      describe(experiment.options));
 }
 
 std::vector<HyperParameters> grid(const Experiment& experiment) {
   if (!experiment.method.method->has_lambda) return {{}};
   std::vector<HyperParameters> out;
-  if (const std::span<const double> own = experiment.method.method->lambdas; !own.empty()) {
+  if (const std::vector<double>& own = experiment.method.method->lambdas; !own.empty()) {
     const std::optional<std::vector<double>>& given = experiment.options.bandit.lambdas;
-    for (const double lambda : given ? std::span(*given) : own) out.push_back({{LambdaKind::given, lambda}, 0.0});
+    for (const double lambda : given ? *given : own) out.push_back({{LambdaKind::given, lambda}, 0.0});
     return out;
   }
   for (const LambdaChoice& lambda : experiment.options.lambdas) {
@@ -89,8 +85,9 @@ SweepPlan::SweepPlan(const SweepFile& file) {
 
 void SweepPlan::add_experiment(const SweepFile& file, const std::string& environment, const SweepMethod& method,
                                const std::string& failure) {
-  const ProblemFactory* factory = factories_[environment].get();
-  if (factory != nullptr && method.method->labelled_only && !factory->has_labels()) {
+  const auto opened = factories_.find(environment);
+  const ProblemFactory* factory = opened != factories_.end() ? &opened->second : nullptr;
+  if (factory != nullptr && method.method->labelled_only && !factory->has_labels) {
     warnings_.push_back(fmt::format("{} is left out on {}: its actions are not bits", method.name, environment));
     return;
   }
@@ -99,9 +96,12 @@ void SweepPlan::add_experiment(const SweepFile& file, const std::string& environ
   experiment.method = method;
   experiment.factory = factory;
   experiment.failure = failure;
-  experiment.options = file.options(factory != nullptr ? factory->defaults() : RunOptions{}, environment, method.name);
+  experiment.options = file.options(factory != nullptr ? factory->defaults : RunOptions{}, environment, method.name);
   // Without its data nothing can be said about an experiment that a later invocation, with data, must agree with.
-  if (factory != nullptr) options_text_ += describe(experiment);
+  if (factory != nullptr) {
+    options_text_ += describe(experiment);
+    experiment.shape = factory->shape(experiment.options);
+  }
   experiments_.push_back(std::move(experiment));
   add_runs(file, experiments_.size() - 1);
 }

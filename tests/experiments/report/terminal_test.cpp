@@ -1,5 +1,5 @@
 // labels: fast cli
-#include "cli/terminal.hpp"
+#include "report/terminal.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "methods/logged_batches.hpp"
+#include "sweep/logged_batches.hpp"
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ bool LoggedBatches::fits(std::int64_t rows) const {
 void LoggedBatches::add(const LoggingPolicy& logging_policy) {
   const int number = batches();
   logging_policies_.push_back(logging_policy);
-  rows_logged_ += problem_.batch_rows(number);
+  rows_logged_ += problem_.shape().batch_rows(number);
   std::unique_ptr<Source> batch = problem_.batch(logging_policy, number);
   if (past_ != PastRollouts::last) return pool(std::move(batch));
   if (fits(batch->rows()) && dynamic_cast<MemorySource*>(batch.get()) == nullptr) {
@@ -60,7 +60,7 @@ void LoggedBatches::pool(std::unique_ptr<Source> batch) {
 }
 
 void LoggedBatches::centre() {
-  const std::int64_t last = held_->rows(), first = last - problem_.batch_rows(batches() - 1);
+  const std::int64_t last = held_->rows(), first = last - problem_.shape().batch_rows(batches() - 1);
   // Rows before the batch are centred already, so that the mean of the batch is what the mean of all leaves.
   const auto [losses, audit] = run_pass(
       *held_, Moments{},
@@ -82,7 +82,7 @@ void LoggedBatches::balance() {
   for (int b = 0; b < batches(); ++b) {
     policies.push_back(make_target_policy(logging_policies_[static_cast<std::size_t>(b)].policy, problem_.schema(),
                                           "a deployed policy"));
-    shares.push_back(static_cast<double>(problem_.batch_rows(b)) / static_cast<double>(rows_logged_));
+    shares.push_back(static_cast<double>(problem_.shape().batch_rows(b)) / static_cast<double>(rows_logged_));
   }
   // The mixture is worked out once and held: a search passes over the rows many times.
   BalanceHeuristicSource mixed(*rows_, std::move(policies), std::move(shares));

@@ -1,5 +1,5 @@
 // labels: fast
-#include "sweep/sweep_plan.hpp"
+#include "sweep/plan.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,12 +7,15 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "scrm/io/labelled_file.hpp"
 #include "support/files.hpp"
 #include "support/labelled_problems.hpp"
+#include "support/runs.hpp"
+#include "sweep/options.hpp"
 
 using namespace scrm;
 using scrm::testing::complaint;
@@ -34,6 +37,49 @@ SweepPlan plan_of(const Folder& folder, const std::string& text) {
 std::map<std::string, std::string> identities(const SweepPlan& plan) {
   std::map<std::string, std::string> out;
   for (const PlannedRun& run : plan.runs()) out[run_key(run.record)] = run.record.identity;
+  return out;
+}
+
+/// A value of every option that no environment has by itself.
+const std::map<std::string, std::string> kOtherValues = {{"protocol", "\"published\""},
+                                                         {"rollouts", "9"},
+                                                         {"first_batch", "101"},
+                                                         {"growth", "\"linear\""},
+                                                         {"lambdas", "[0.2, 2]"},
+                                                         {"l2", "0.5"},
+                                                         {"lambda_candidates", "[1e-5]"},
+                                                         {"estimator", "\"snips\""},
+                                                         {"penalty", "\"se\""},
+                                                         {"alpha", "0.5"},
+                                                         {"largest_weight", "100"},
+                                                         {"bound", "[-4, 4]"},
+                                                         {"past", "\"all-naive\""},
+                                                         {"warm_start", "false"},
+                                                         {"epsilon", "0.2"},
+                                                         {"mixing", "\"joint\""},
+                                                         {"replays", "2"},
+                                                         {"projection", "5"},
+                                                         {"bonus", "1.5"},
+                                                         {"max_iterations", "400"},
+                                                         {"tolerance", "1e-4"},
+                                                         {"relative_decrease", "1e-8"},
+                                                         {"unit_length", "true"},
+                                                         {"kernel", "\"gaussian\""},
+                                                         {"degree", "3"},
+                                                         {"length", "0.25"},
+                                                         {"beta", "\"batches\""},
+                                                         {"encoding", "\"bits\""},
+                                                         {"points", "7"},
+                                                         {"compare_points", "true"},
+                                                         {"bandit_lambdas", "[3]"}};
+
+/// The text without the line of that key.
+std::string without(const std::string& text, const std::string& key) {
+  std::istringstream lines(text);
+  std::string out;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind(key + " ", 0) != 0) out += line + "\n";
+  }
   return out;
 }
 
@@ -77,36 +123,42 @@ TEST_CASE("sweep_plan: every option that changes numbers changes every run's ide
   const Folder folder;
   const auto before = identities(plan_of(folder, kBase));
   REQUIRE(before.size() == 8);
-  for (const char* line : {"protocol = \"published\"",
-                           "rollouts = 9",
-                           "first_batch = 101",
-                           "growth = \"linear\"",
-                           "lambda_candidates = [1e-5]",
-                           "estimator = \"snips\"",
-                           "penalty = \"se\"",
-                           "alpha = 0.5",
-                           "largest_weight = 100",
-                           "bound = [-4, 4]",
-                           "past = \"all-naive\"",
-                           "warm_start = false",
-                           "epsilon = 0.2",
-                           "mixing = \"joint\"",
-                           "replays = 2",
-                           "projection = 5",
-                           "bonus = 1.5",
-                           "max_iterations = 400",
-                           "tolerance = 1e-4",
-                           "relative_decrease = 1e-8",
-                           "unit_length = true"}) {
-    CAPTURE(line);
-    const auto after = identities(plan_of(folder, std::string(kBase) + line + "\n"));
+  for (const SweepOption& option : sweep_options()) {
+    if (option.read == nullptr) continue;  // says what to run, not how
+    const std::string key = option.key;
+    CAPTURE(key);
+    REQUIRE(kOtherValues.contains(key));
+    const auto after = identities(plan_of(folder, without(kBase, key) + key + " = " + kOtherValues.at(key) + "\n"));
     REQUIRE(after.size() == before.size());
-    for (const auto& [key, identity] : after) CHECK(before.at(key) != identity);
+    for (const auto& [run, identity] : after) {
+      for (const auto& [run_before, identity_before] : before) CHECK(identity != identity_before);
+    }
   }
   // The least change of a number is a change.
   const auto a = identities(plan_of(folder, std::string(kBase) + "epsilon = 0.1\n"));
   const auto b = identities(plan_of(folder, std::string(kBase) + "epsilon = 0.10000000000000002\n"));
   for (const auto& [key, identity] : a) CHECK(b.at(key) != identity);
+}
+
+TEST_CASE("describe: the text that identities of finished runs are made of stays as it is") {
+  const char* text =
+      "protocol = paper\nrollouts = 10\nfirst_batch = 100\ngrowth = doubling\nestimator = ips-ix\npenalty = se\n"
+      "lambda_candidates = [1e-05, 0.0001, 0.001, 0.01, 0.1]\nalpha = auto\nlargest_weight = 1e+100\nbound = none\n"
+      "past = last\nwarm_start = true\nmax_iterations = 500\ntolerance = 1e-05\nrelative_decrease = 1e-09\n"
+      "epsilon = 0.1\nmixing = label\nreplays = 4\nbonus = auto\nprojection = 0\nunit_length = auto\nkernel = auto\n"
+      "degree = 2\nlength = 0.1\nbeta = rows\nencoding = integer\npoints = auto\ncompare_points = false\n"
+      "bandit_lambdas = auto\n";
+  CHECK(describe(RunOptions{}) == text);
+  RunOptions options;
+  options.bound = {-1, 2.5};
+  options.bandit.kernel = KernelKind::polynomial;
+  options.bandit.points = 12;
+  options.bandit.lambdas = {{1, 0.5}};
+  options.unit_length = false;
+  for (const char* line : {"bound = [-1, 2.5]\n", "kernel = polynomial\n", "points = 12\n", "unit_length = false\n",
+                           "bandit_lambdas = [1, 0.5]\n"}) {
+    CHECK(holds(describe(options), line));
+  }
 }
 
 TEST_CASE("sweep_plan: more runs, other words and the order of lines leave identities alone") {

@@ -1,4 +1,4 @@
-#include "cli/version.hpp"
+#include "report/version.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "sweep/sweep_progress.hpp"
+#include "report/sweep_progress.hpp"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "cli/terminal.hpp"
+#include "report/terminal.hpp"
 
 namespace scrm {
 namespace {

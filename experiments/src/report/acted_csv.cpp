@@ -1,4 +1,4 @@
-#include "cli/acted_csv.hpp"
+#include "report/acted_csv.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,5 @@
 // labels: fast
-#include "methods/logged_batches.hpp"
+#include "sweep/logged_batches.hpp"
 
 #include <doctest/doctest.h>
 
@@ -86,6 +86,6 @@ TEST_CASE("a log of the last batch holds that batch alone, and counts all that w
   const auto problem = labelled_problem(made_up_data(100, 2, 2), 5, options);
   LoggedBatches log(*problem, PastRollouts::last, false, PassOptions{});
   for (int batch = 0; batch < 2; ++batch) log.add({problem->first_policy(true), false});
-  CHECK(log.rows().rows() == problem->batch_rows(1));
-  CHECK(log.rows_logged() == problem->batch_rows(0) + problem->batch_rows(1));
+  CHECK(log.rows().rows() == problem->shape().batch_rows(1));
+  CHECK(log.rows_logged() == problem->shape().batch_rows(0) + problem->shape().batch_rows(1));
 }

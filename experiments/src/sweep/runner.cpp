@@ -14,15 +14,15 @@
 #include <set>
 #include <utility>
 
-#include "cli/version.hpp"
-#include "methods/run_rollouts.hpp"
+#include "report/version.hpp"
 #include "scrm/engine/scheduler.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/result_archive.hpp"
 #include "scrm/io/run_journal.hpp"
 #include "scrm/kernels/isa.hpp"
+#include "sweep/plan.hpp"
 #include "sweep/problem_cache.hpp"
-#include "sweep/sweep_plan.hpp"
+#include "sweep/run_rollouts.hpp"
 
 namespace scrm {
 namespace {
@@ -98,8 +98,7 @@ class SweepRunner {
   std::size_t problems_to_keep() const {
     std::size_t largest = 1;
     for (const Experiment& experiment : plan_.experiments()) {
-      if (experiment.factory != nullptr)
-        largest = std::max(largest, experiment.factory->problem_bytes(experiment.options));
+      largest = std::max(largest, experiment.shape.problem_bytes);
     }
     const std::size_t in_use = static_cast<std::size_t>(std::max(1, options_.threads)) + 1;
     return std::max(in_use, options_.memory / kProblemShare / largest);
@@ -237,24 +236,24 @@ class SweepRunner {
   void estimate_cost(Group& group) const {
     const Experiment& experiment = plan_.experiments()[group.experiment];
     const RunOptions& options = experiment.options;
-    const ProblemFactory& factory = *experiment.factory;
-    const std::int64_t all = factory.rows_before(options.rollouts, options);
-    const std::int64_t last = all - factory.rows_before(options.rollouts - 1, options);
+    const ProblemShape& shape = experiment.shape;
+    const std::int64_t all = shape.rows_before.at(static_cast<std::size_t>(options.rollouts));
+    const std::int64_t last = shape.batch_rows(options.rollouts - 1);
     const MethodEntry& method = *experiment.method.method;
     const bool learns = method.learns;
     const bool pools = !method.deploys || (options.past != PastRollouts::last && !method.incremental);
     const std::size_t copies = pools && method.deploys && options.past == PastRollouts::balance ? 2 : 1;
-    const std::size_t bytes = learns ? static_cast<std::size_t>(pools ? all : last) * factory.row_bytes(options) : 0;
+    const std::size_t bytes = learns ? static_cast<std::size_t>(pools ? all : last) * shape.row_bytes : 0;
     // Half the budget for one run's rows leaves room for others beside it.
     const bool held = options_.memory == 0 || copies * bytes <= options_.memory / 2;
     // The bytes are an estimate: rows that are to be held are not turned away for being a little more.
     group.rows_memory = held ? options_.memory : kStreamingBytes;
-    group.memory = factory.problem_bytes(options) + (held ? copies * bytes : kStreamingBytes);
-    group.cost = static_cast<double>(learns ? (pools ? 2 * all : all) : 1) *
-                 static_cast<double>(factory.row_bytes(options)) * static_cast<double>(group.runs.size());
+    group.memory = shape.problem_bytes + (held ? copies * bytes : kStreamingBytes);
+    group.cost = static_cast<double>(learns ? (pools ? 2 * all : all) : 1) * static_cast<double>(shape.row_bytes) *
+                 static_cast<double>(group.runs.size());
     if (method.resources == nullptr) return;
     const HyperParameters& parameters = plan_.runs()[group.runs.front()].parameters;
-    const MethodResources resources = method.resources(factory, options, parameters, std::max(1, options_.threads));
+    const MethodResources resources = method.resources(shape, options, parameters, std::max(1, options_.threads));
     group.memory += resources.bytes;
     group.cost += resources.cost;
     group.hint = resources.hint;
@@ -329,11 +328,12 @@ class SweepRunner {
     pass.memory = group.rows_memory;
     const LearnerSetup setup{*problem, experiment.options, parameters, static_cast<std::uint64_t>(group.seed), pass,
                              stop};
-    const auto all =
-        static_cast<double>(experiment.factory->rows_before(experiment.options.rollouts, experiment.options));
+    const auto rows_before = [&](int batch) {
+      return static_cast<double>(experiment.shape.rows_before.at(static_cast<std::size_t>(batch)));
+    };
     double before = 0;
     return run_rollouts(*experiment.method.method, setup, [&](int done, double rows_read) {
-      const double now = static_cast<double>(experiment.factory->rows_before(done, experiment.options)) / all;
+      const double now = rows_before(done) / rows_before(experiment.options.rollouts);
       const std::lock_guard lock(mutex_);
       state_.rows_read += rows_read;
       state_.share += (now - before) * group.cost / total;

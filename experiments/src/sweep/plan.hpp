@@ -20,6 +20,7 @@ struct Experiment {
   RunOptions options;
   const ProblemFactory* factory = nullptr;  ///< null when the environment cannot be had
   std::string failure;                      ///< why
+  ProblemShape shape;                       ///< of its problems under these options
 };
 
 struct PlannedRun {
@@ -48,7 +49,7 @@ class SweepPlan {
                       const std::string& failure);
   void add_runs(const SweepFile& file, std::size_t experiment);
 
-  std::map<std::string, std::unique_ptr<ProblemFactory>> factories_;
+  std::map<std::string, ProblemFactory> factories_;
   std::vector<Experiment> experiments_;
   std::vector<PlannedRun> runs_;
   std::vector<std::string> warnings_;

@@ -1,9 +1,9 @@
-#include "methods/run_rollouts.hpp"
+#include "sweep/run_rollouts.hpp"
 
 #include <cmath>
 #include <limits>
 
-#include "methods/logged_batches.hpp"
+#include "sweep/logged_batches.hpp"
 
 namespace scrm {
 namespace {
@@ -20,7 +20,8 @@ void record_rollout(const BanditProblem& problem, const Learner& learner, std::s
   record.rows.push_back(rows);
   // R = Σ_m Δ_m n_{m+1}: the m-th learned policy's excess over the optimum, on the batch that follows it.
   const double before = record.regret.empty() ? 0.0 : record.regret.back();
-  record.regret.push_back(optimum ? before + (loss - *optimum) * static_cast<double>(problem.batch_rows(m + 1)) : kNaN);
+  record.regret.push_back(optimum ? before + (loss - *optimum) * static_cast<double>(problem.shape().batch_rows(m + 1))
+                                  : kNaN);
   for (const auto& [name, value] : learner.metrics(run)) {
     std::vector<double>& curve = record.curves[name];
     curve.resize(static_cast<std::size_t>(m), kNaN);

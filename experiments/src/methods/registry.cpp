@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "scrm/experiments/method.hpp"
+#include "scrm/io/error.hpp"
+#include "scrm/io/spelling.hpp"
+
+namespace scrm {
+
+// Each is defined in its own file methods/NAME.cpp.
+std::unique_ptr<Learner> make_crm(const LearnerSetup&);
+std::unique_ptr<Learner> make_scrm(const LearnerSetup&);
+std::unique_ptr<Learner> make_sbpe(const LearnerSetup&);
+std::unique_ptr<Learner> make_bkucb(const LearnerSetup&);
+std::unique_ptr<Learner> make_baseline(const LearnerSetup&);
+std::unique_ptr<Learner> make_skyline(const LearnerSetup&);
+std::unique_ptr<Learner> make_all_zeros(const LearnerSetup&);
+std::unique_ptr<Learner> make_majority(const LearnerSetup&);
+MethodResources sbpe_resources(const ProblemShape&, const RunOptions&, const HyperParameters&, int threads);
+MethodResources bkucb_resources(const ProblemShape&, const RunOptions&, const HyperParameters&, int threads);
+
+namespace {
+
+/// A deque, so that what find_method() returned stays where it is when another is registered.
+std::deque<MethodEntry>& registry() {
+  static std::deque<MethodEntry> entries = {
+      {.name = "baseline", .description = "the policy that learning starts from", .make = make_baseline},
+      {.name = "crm",
+       .description = "learns from all logs of the standing policy",
+       .make = make_crm,
+       .has_lambda = true,
+       .learns = true},
+      {.name = "scrm",
+       .description = "deploys what it learned and learns again",
+       .make = make_scrm,
+       .has_lambda = true,
+       .learns = true,
+       .deploys = true},
+      {.name = "sbpe",
+       .description = "plays what a linear fit to all logs thinks best",
+       .make = make_sbpe,
+       .has_lambda = true,
+       .learns = true,
+       .deploys = true,
+       .incremental = true,
+       .lambdas = {0.0},
+       .resources = sbpe_resources},
+      {.name = "bkucb",
+       .description = "plays what a kernel fit to all logs may find best",
+       .make = make_bkucb,
+       .has_lambda = true,
+       .learns = true,
+       .deploys = true,
+       .incremental = true,
+       .lambdas = {1.0, 10.0, 100.0},
+       .resources = bkucb_resources},
+      {.name = "skyline", .description = "supervised learning with the right answers", .make = make_skyline},
+      {.name = "all-zeros", .description = "no bit is ever set", .make = make_all_zeros, .labelled_only = true},
+      {.name = "majority", .description = "each bit's majority", .make = make_majority, .labelled_only = true},
+  };
+  return entries;
+}
+
+const MethodEntry* find(const std::string& name) {
+  const auto found = std::find_if(registry().begin(), registry().end(),
+                                  [&name](const MethodEntry& entry) { return entry.name == name; });
+  return found != registry().end() ? &*found : nullptr;
+}
+
+}  // namespace
+
+const std::deque<MethodEntry>& methods() {
+  return registry();
+}
+
+void register_method(MethodEntry entry) {
+  if (find(entry.name) != nullptr) {
+    throw Error(ErrorKind::usage,
+                fmt::format("there is a method \"{}\" already; give this one another name", entry.name));
+  }
+  registry().push_back(std::move(entry));
+}
+
+const MethodEntry& find_method(const std::string& name) {
+  if (const MethodEntry* entry = find(name)) return *entry;
+  std::vector<std::string> names;
+  for (const MethodEntry& entry : registry()) names.push_back(entry.name);
+  const std::string meant = did_you_mean(name, names, "\"");
+  throw Error(ErrorKind::usage,
+              fmt::format("there is no method \"{}\"; {}", name,
+                          meant.empty() ? fmt::format("choose among {}", fmt::join(names, ", ")) : meant));
+}
+
+}  // namespace scrm
