@@ -9,8 +9,8 @@ namespace scrm {
 bool shares_contexts(const Schema& schema, const ObjectiveProblem& problem);
 
 /// The first pass adds up the terms; then the factor of every row's slope is known, and the second multiplies contexts
-/// with one column a label, where a single pass needs three for a ratio. Scores, logarithms and slopes are computed once
-/// for each context.
+/// with one column a label, where a single pass needs three for a ratio. Scores, logarithms and slopes are computed
+/// once for each context.
 ObjectiveValue evaluate_replayed(Source& source, const ObjectiveProblem& problem, const PassOptions& options,
                                  bool skip_bad_rows);
 
