@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "laplace.hpp"
 #include "scrm/engine/memory_source.hpp"
 #include "scrm/engine/pass.hpp"
 
@@ -31,5 +32,7 @@ int main() {
   const auto [sum, audit] = scrm::run_pass(source, 0.0, compute, merge, {});
   const double expected = 0.5 * kRows * (kRows - 1.0);
   std::printf("%d rows, losses add up to %.0f\n", kRows, sum);
-  return sum == expected && audit.bad_rows() == 0 ? 0 : 1;
+  bool good = sum == expected && audit.bad_rows() == 0;
+  good &= check_laplace();
+  return good ? 0 : 1;
 }
