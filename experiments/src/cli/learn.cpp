@@ -233,7 +233,9 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
   }
   const std::map<std::string, FeatureMap> maps = {{"linear", FeatureMap::linear}, {"quadratic", FeatureMap::quadratic}};
   const std::map<std::string, Mixing> mixings = {{"joint", Mixing::joint}, {"label", Mixing::label}};
-  app.add_option("--kind", command.kind, names_of_kinds(learnable))->check(CLI::IsMember(names))->type_name("K");
+  app.add_option("--kind", command.kind, names_of_kinds(learnable))
+      ->check(CLI::IsMember(names).description(""))
+      ->type_name("K");
   app.add_option("--features", command.features, "linear or quadratic; default linear")
       ->transform(CLI::CheckedTransformer(maps).description(""))
       ->type_name("MAP");

@@ -9,7 +9,7 @@ void sample_actions(const Policy& policy, const RolloutKey& rollout_key, const B
   const PolicyKindDefinition& kind = policy_kind(policy.kind);
   const auto stream = [&](int row) { return row_stream(rollout_key, StreamPurpose::action, block.first_row + row); };
   if (kind.actions_from_normals != nullptr) {
-    double drawn[kBlockRows];
+    alignas(kColumnAlignment) double drawn[kBlockRows];
     if (normals == nullptr) {
       for (int i = 0; i < block.rows; ++i) drawn[i] = stream(i).normal();
       normals = drawn;

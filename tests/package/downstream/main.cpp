@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "laplace.hpp"
 #include "log_smoothing.hpp"
 #include "scrm/engine/memory_source.hpp"
 #include "scrm/engine/pass.hpp"
@@ -33,6 +34,8 @@ int main() {
   const auto [sum, audit] = scrm::run_pass(source, 0.0, compute, merge, {});
   const double expected = 0.5 * kRows * (kRows - 1.0);
   std::printf("%d rows, losses add up to %.0f\n", kRows, sum);
-  if (sum != expected || audit.bad_rows() != 0) return 1;
-  return log_smoothing_works() ? 0 : 1;
+  bool good = sum == expected && audit.bad_rows() == 0;
+  good &= check_laplace();
+  good &= log_smoothing_works();
+  return good ? 0 : 1;
 }

@@ -15,9 +15,9 @@ namespace scrm {
 
 /// A kind of policy: its parameters, its density, how it is sampled and, where it can be learned, its derivatives.
 ///
-/// Functions work on a block; scores, densities and derivatives are columns of kBlockRows whose entries past block.rows
-/// mean nothing. `scores` has a column for each row of theta. One function serves many threads at once: it keeps no
-/// state, and it does not throw.
+/// Functions work on a block; scores, densities and derivatives are aligned columns of kBlockRows whose entries past
+/// block.rows mean nothing. `scores` has a column for each row of theta. One function serves many threads at once: it
+/// keeps no state, and it does not throw.
 struct PolicyKindDefinition {
   /// Name and parameters: all that a policy file needs to know.
   PolicyFormat format;

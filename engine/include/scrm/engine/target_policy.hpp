@@ -34,7 +34,7 @@ class PolicyScratch {
 };
 
 /// π(a|x) for the logged actions of a block. Immutable: one object serves all threads, each with its own scratch.
-/// Results are columns of kBlockRows; entries past block.rows mean nothing.
+/// Results are columns of kBlockRows, aligned as those of PolicyScratch are; entries past block.rows mean nothing.
 class TargetPolicy {
  public:
   virtual ~TargetPolicy() = default;
