@@ -39,9 +39,9 @@ struct Term {
   bool finite = true;  ///< all its features, or inducing points
 };
 
-/// (x·x' + 1 + a a')^p has the features √C(p, j) a^(p−j) ψ_j(x), ψ_j those of (x·x' + 1)^j. Highest powers of the action
-/// come first, so that in the Cholesky factor numbers of the size a^(2p) are never subtracted from each other. Other
-/// kernels are one term of the whole state.
+/// (x·x' + 1 + a a')^p has the features √C(p, j) a^(p−j) ψ_j(x), ψ_j those of (x·x' + 1)^j. Highest powers of the
+/// action come first, so that in the Cholesky factor numbers of the size a^(2p) are never subtracted from each other.
+/// Other kernels are one term of the whole state.
 std::vector<Term> terms_of(const KernelRidgeOptions& options) {
   const StateKernel& kernel = options.kernel;
   const bool primal = options.solver == RidgeSolver::primal;
@@ -292,11 +292,12 @@ void FeatureRidge::throw_repeated_states() const {
     for (double again = 0; again < row.times; again += 1, ++number) {
       const auto [first, fresh] = seen.try_emplace({state, state + input_size_}, number);
       if (fresh) continue;
-      throw Error(ErrorKind::data,
-                  fmt::format("the state is that of row {} again, and lambda = 0 asks for a function through both: give "
-                              "a lambda above zero",
-                              first->second),
-                  {.row = number});
+      throw Error(
+          ErrorKind::data,
+          fmt::format("the state is that of row {} again, and lambda = 0 asks for a function through both: give "
+                      "a lambda above zero",
+                      first->second),
+          {.row = number});
     }
   }
   throw Error(
@@ -422,9 +423,9 @@ double feature_ridge_bytes(const KernelRidgeOptions& options, std::int64_t rows)
   double total = NormalEquations::bytes_needed(feature_ridge_dimension(options, rows), options.lambda);
   for (const Term& term : terms_of(options)) {
     constexpr double kBytesAFeature = 64;  // of a map, while it is made
-    total += term.finite ? kBytesAFeature * static_cast<double>(feature_dimension(term.kernel).value())
-                         : InducingPoints::bytes_needed(term.kernel.state_size(), options.points,
-                                                        inputs_of(options, rows));
+    total += term.finite
+                 ? kBytesAFeature * static_cast<double>(feature_dimension(term.kernel).value())
+                 : InducingPoints::bytes_needed(term.kernel.state_size(), options.points, inputs_of(options, rows));
   }
   // Rows and inputs, which grow by halves, and what points leave of them.
   const auto per_row = static_cast<double>(2 * options.kernel.state_size() + 10 + 2 * options.kernel.power());

@@ -88,7 +88,8 @@ void check_rows(const StateKernel& kernel, std::span<const double> states, std::
 /// An array of the caller's as a matrix of so many columns, one a state or context.
 Eigen::Map<const Eigen::MatrixXd> as_columns(std::span<const double> numbers, std::int64_t rows, std::int64_t columns) {
   if (std::ssize(numbers) == rows * columns) return {numbers.data(), rows, columns};
-  throw Error(ErrorKind::usage, fmt::format("{} numbers are not {} states of {} numbers", numbers.size(), columns, rows));
+  throw Error(ErrorKind::usage,
+              fmt::format("{} numbers are not {} states of {} numbers", numbers.size(), columns, rows));
 }
 
 Eigen::Map<Eigen::MatrixXd> as_columns(std::span<double> numbers, std::int64_t rows, std::int64_t columns) {
@@ -154,9 +155,8 @@ KernelRidge::KernelRidge(const KernelRidgeOptions& options) : state_(std::make_u
   check_options(options);
   state_->options = resolved(options);
   check_memory(state_->options, 0);
-  state_->solver = state_->options.solver == RidgeSolver::conjugate_gradient
-                       ? make_conjugate_gradient(state_->options)
-                       : make_feature_ridge(state_->options);
+  state_->solver = state_->options.solver == RidgeSolver::conjugate_gradient ? make_conjugate_gradient(state_->options)
+                                                                             : make_feature_ridge(state_->options);
   if (options.kernel.kind == KernelKind::bits) state_->bit_weights = state_->solver->bit_weights();
 }
 

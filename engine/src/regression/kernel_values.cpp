@@ -86,7 +86,9 @@ void kernel_values(const StateKernel& kernel, const States& a, const States& b, 
 Eigen::VectorXd kernel_diagonal(const StateKernel& kernel, const States& states) {
   if (kernel.kind == KernelKind::gaussian) return Eigen::VectorXd::Ones(states.cols());
   if (kernel.kind == KernelKind::bits) {
-    const auto plus_one = [](const auto& part) { return (part.colwise().squaredNorm().transpose().array() + 1).eval(); };
+    const auto plus_one = [](const auto& part) {
+      return (part.colwise().squaredNorm().transpose().array() + 1).eval();
+    };
     return plus_one(states.topRows(kernel.features)) * plus_one(states.bottomRows(kernel.actions));
   }
   return states.colwise().squaredNorm().transpose().unaryExpr(

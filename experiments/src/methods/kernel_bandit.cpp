@@ -72,8 +72,8 @@ StateSpace state_space(const BanditTraits& traits, const Schema& schema, const R
   return space;
 }
 
-KernelRidgeOptions ridge_options(const StateSpace& space, const Schema& schema, const RunOptions& options, double lambda,
-                                 std::int64_t rows) {
+KernelRidgeOptions ridge_options(const StateSpace& space, const Schema& schema, const RunOptions& options,
+                                 double lambda, std::int64_t rows) {
   KernelRidgeOptions ridge;
   ridge.kernel = space.kernel;
   ridge.lambda = lambda;

@@ -31,7 +31,7 @@ struct StateKernel {
 
 enum class RidgeSolver {
   automatic,
-  primal,              ///< exact in feature space: time n D², memory D², where the kernel has a feature map of length D
+  primal,  ///< exact in feature space: time n D², memory D², where the kernel has a feature map of length D
   conjugate_gradient,  ///< bits, λ > 0, means alone: time n D and memory n (features + actions)
   inducing_points,     ///< any kernel: time n points², memory points² and the rows. Polynomials: see below.
 };
