@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "regression/kernel_values.hpp"
 #include "scrm/engine/kernel_ridge.hpp"
-#include "scrm/engine/kernel_scan.hpp"
 #include "scrm/engine/libraries.hpp"
 #include "scrm/kernels/random.hpp"
 
@@ -58,20 +59,20 @@ Rows bit_rows(std::int64_t n, std::uint32_t stream) {
 
 using MakeRows = Rows (*)(std::int64_t n, std::uint32_t stream);
 
-KernelRidgeOptions options(KernelKind kind, RidgeSolver solver) {
+KernelRidgeOptions options(KernelKind kind, RidgeSolver solver, std::optional<std::int64_t> points = 500) {
   limit_openblas_to_one_thread();
   KernelRidgeOptions out;
   out.kernel = {.kind = kind, .features = kFeatures, .degree = 2, .length = 3.0};
   out.lambda = 10;
   out.solver = solver;
-  out.points = 500;
+  out.points = points;
   return out;
 }
 
 KernelRidge fit(const KernelRidgeOptions& how, const Rows& data) {
   KernelRidge ridge(how);
   const std::span<const double> states(data.states), y(data.y);
-  const auto width = static_cast<std::size_t>(how.kernel.width());
+  const auto width = static_cast<std::size_t>(how.kernel.state_size());
   for (std::size_t first = 0, batch = kFirstBatch; first < y.size(); batch *= 2) {
     const std::size_t n = std::min(batch, y.size() - first);
     ridge.add(states.subspan(first * width, n * width), y.subspan(first, n));
@@ -90,8 +91,10 @@ bool solves(const KernelRidge& ridge, const KernelRidgeOptions& how, const Rows&
   ridge.mean(queries.states, mean);
   for (std::size_t q = 0; q < kQueries; ++q) {
     const auto n = static_cast<int>(data.y.size());
-    const double* query = queries.states.data() + static_cast<std::int64_t>(q) * how.kernel.width();
-    kernel_block(how.kernel, data.states.data(), n, query, 1, column.data(), n);
+    const double* query = queries.states.data() + static_cast<std::int64_t>(q) * how.kernel.state_size();
+    const std::int64_t size = how.kernel.state_size();
+    kernel_values(how.kernel, Eigen::Map<const Eigen::MatrixXd>(data.states.data(), size, n),
+                  Eigen::Map<const Eigen::MatrixXd>(query, size, 1), Eigen::Map<Eigen::MatrixXd>(column.data(), n, 1));
     double sum = 0, scale = 0;
     for (std::size_t i = 0; i < column.size(); ++i) {
       const double term = (data.y[i] - fitted[i]) * column[i] / how.lambda;
@@ -120,32 +123,32 @@ void primal_fit(benchmark::State& state) {
   fit_batches(state, options(KernelKind::polynomial, RidgeSolver::primal), 1e-10);
 }
 
-void dual_fit(benchmark::State& state) {
-  fit_batches(state, options(KernelKind::gaussian, RidgeSolver::dual), 1e-10);
+void all_points_fit(benchmark::State& state) {
+  fit_batches(state, options(KernelKind::gaussian, RidgeSolver::inducing_points, std::nullopt), 1e-10);
 }
 
 // What 500 points miss of the kernel shows in the equations, in proportion to the trace error.
-void nystroem_fit(benchmark::State& state) {
-  fit_batches(state, options(KernelKind::gaussian, RidgeSolver::nystroem), 1e-3);
+void inducing_points_fit(benchmark::State& state) {
+  fit_batches(state, options(KernelKind::gaussian, RidgeSolver::inducing_points), 1e-3);
 }
 
 // Fewer points than the 66 squares and products of the contexts, so that there is something to approximate.
 void powers_fit(benchmark::State& state) {
-  KernelRidgeOptions how = options(KernelKind::polynomial, RidgeSolver::nystroem);
+  KernelRidgeOptions how = options(KernelKind::polynomial, RidgeSolver::inducing_points);
   how.points = 60;
   fit_batches(state, how, 1e-2);
 }
 
-void iterative_fit(benchmark::State& state) {
-  KernelRidgeOptions how = options(KernelKind::bits, RidgeSolver::iterative);
+void conjugate_gradient_fit(benchmark::State& state) {
+  KernelRidgeOptions how = options(KernelKind::bits, RidgeSolver::conjugate_gradient);
   how.kernel.features = kBitFeatures;
   how.kernel.actions = kBits;
   fit_batches(state, how, 1e-9, bit_rows);
 }
 
 /// A grid of actions for every context, as a batch bandit asks.
-void grid_questions(benchmark::State& state, KernelKind kind, RidgeSolver solver, std::size_t count) {
-  const KernelRidge ridge = fit(options(kind, solver), rows(3200, 0));
+void grid_questions(benchmark::State& state, const KernelRidgeOptions& how, std::size_t count) {
+  const KernelRidge ridge = fit(how, rows(3200, 0));
   const Rows contexts = rows(static_cast<std::int64_t>(count), 3);
   std::vector<double> states;
   for (std::size_t i = 0; i < count; ++i) {
@@ -167,16 +170,16 @@ void grid_questions(benchmark::State& state, KernelKind kind, RidgeSolver solver
 }
 
 void primal_questions(benchmark::State& state) {
-  grid_questions(state, KernelKind::polynomial, RidgeSolver::primal, kContexts);
+  grid_questions(state, options(KernelKind::polynomial, RidgeSolver::primal), kContexts);
 }
 
 // Every question reads the whole factor: a tenth of the contexts will do.
-void dual_questions(benchmark::State& state) {
-  grid_questions(state, KernelKind::gaussian, RidgeSolver::dual, kContexts / 10);
+void all_points_questions(benchmark::State& state) {
+  grid_questions(state, options(KernelKind::gaussian, RidgeSolver::inducing_points, std::nullopt), kContexts / 10);
 }
 
-void nystroem_questions(benchmark::State& state) {
-  grid_questions(state, KernelKind::gaussian, RidgeSolver::nystroem, kContexts);
+void inducing_points_questions(benchmark::State& state) {
+  grid_questions(state, options(KernelKind::gaussian, RidgeSolver::inducing_points), kContexts);
 }
 
 void action_polynomials(benchmark::State& state) {
@@ -232,18 +235,18 @@ void to_the_sizes_of_the_paper(benchmark::internal::Benchmark* benchmark) {
 }
 
 BENCHMARK(primal_fit)->Apply(to_the_sizes_of_the_paper);
-BENCHMARK(nystroem_fit)->Apply(to_the_sizes_of_the_paper);
+BENCHMARK(inducing_points_fit)->Apply(to_the_sizes_of_the_paper);
 BENCHMARK(powers_fit)->Apply(to_the_sizes_of_the_paper);
-BENCHMARK(iterative_fit)->Apply(to_the_sizes_of_the_paper);
-BENCHMARK(dual_fit)
+BENCHMARK(conjugate_gradient_fit)->Apply(to_the_sizes_of_the_paper);
+BENCHMARK(all_points_fit)
     ->RangeMultiplier(2)
     ->Range(100, 3200)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime()
     ->Complexity(benchmark::oNCubed);
 BENCHMARK(primal_questions)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(dual_questions)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(nystroem_questions)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(all_points_questions)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(inducing_points_questions)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(action_polynomials)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(best_of_four_million)->Unit(benchmark::kMillisecond)->UseRealTime();
 

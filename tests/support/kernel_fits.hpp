@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,7 +13,7 @@
 namespace scrm::testing {
 
 inline KernelRidgeOptions ridge_with(const StateKernel& kernel, double lambda, RidgeSolver solver,
-                                     std::int64_t points = 1000) {
+                                     std::optional<std::int64_t> points = 1000) {
   limit_openblas_to_one_thread();
   KernelRidgeOptions options;
   options.kernel = kernel;
@@ -25,7 +26,7 @@ inline KernelRidgeOptions ridge_with(const StateKernel& kernel, double lambda, R
 inline KernelRidge fitted(const KernelRidgeOptions& options, const RidgeRows& rows,
                           const std::vector<std::size_t>& batches) {
   KernelRidge ridge(options);
-  const auto width = static_cast<std::size_t>(options.kernel.width());
+  const auto width = static_cast<std::size_t>(options.kernel.state_size());
   std::size_t first = 0;
   for (const std::size_t n : batches) {
     ridge.add(std::span(rows.states).subspan(first * width, n * width), std::span(rows.y).subspan(first, n));

@@ -53,7 +53,7 @@ inline RidgeRows ridge_rows(const StateKernel& kernel, std::int64_t n, std::uint
 
 inline long double kernel_value(const StateKernel& kernel, const double* s, const double* t) {
   long double context = 0, action = 0, distance = 0;
-  for (std::int64_t j = 0; j < kernel.width(); ++j) {
+  for (std::int64_t j = 0; j < kernel.state_size(); ++j) {
     const long double a = s[j], b = t[j];
     (j < kernel.features ? context : action) += a * b;
     distance += (a - b) * (a - b);
@@ -72,7 +72,7 @@ inline long double kernel_value(const StateKernel& kernel, const double* s, cons
 }
 
 inline LongMatrix kernel_matrix(const StateKernel& kernel, std::span<const double> a, std::span<const double> b) {
-  const auto w = static_cast<std::size_t>(kernel.width());
+  const auto w = static_cast<std::size_t>(kernel.state_size());
   LongMatrix out{a.size() / w, b.size() / w};
   for (std::size_t i = 0; i < out.rows; ++i) {
     for (std::size_t j = 0; j < out.cols; ++j) out(i, j) = kernel_value(kernel, a.data() + i * w, b.data() + j * w);
@@ -197,7 +197,7 @@ inline RidgeAnswers textbook(const StateKernel& kernel, double lambda, const Rid
     out.mean.push_back(static_cast<double>(std::inner_product(k.begin(), k.end(), alpha.begin(), 0.0L)));
     out.width.push_back(0);
     if (lambda == 0) continue;
-    const double* s = queries.data() + static_cast<std::int64_t>(j) * kernel.width();
+    const double* s = queries.data() + static_cast<std::int64_t>(j) * kernel.state_size();
     const LongVector solved = inverse->solve(k);
     const long double left = kernel_value(kernel, s, s) - std::inner_product(k.begin(), k.end(), solved.begin(), 0.0L);
     out.width.back() = static_cast<double>(std::sqrt(left / lambda));

@@ -26,85 +26,126 @@ namespace {
 
 // Rows and columns of a tile: large enough for matrix products at full speed.
 constexpr std::int64_t kTile = 256;
+// Columns that LAPACK turns at once, at most: its working memory is so many times a side.
+constexpr int kLapackBlock = 64;
+
+CBLAS_TRANSPOSE side_of(const Operand& m) {
+  return m.transposed ? CblasTrans : CblasNoTrans;
+}
+
+int stride_of(const Output& m) {
+  return static_cast<int>(std::max<Eigen::Index>(m.outerStride(), 1));
+}
+
+void product(const Operand& a, const Operand& b, double factor, double keep, Output& out) {
+  eigen_assert(a.cols == b.rows && out.rows() == a.rows && out.cols() == b.cols);
+  if (out.size() == 0) return;
+  if (a.cols == 0) {
+    if (keep == 0) out.setZero();
+    return;
+  }
+  if (b.cols == 1 && (!b.transposed || b.stride == 1)) {
+    cblas_dgemv(CblasColMajor, side_of(a), a.transposed ? a.cols : a.rows, a.transposed ? a.rows : a.cols, factor,
+                a.data, a.stride, b.data, 1, keep, out.data(), 1);
+    return;
+  }
+  cblas_dgemm(CblasColMajor, side_of(a), side_of(b), a.rows, b.cols, a.cols, factor, a.data, a.stride, b.data, b.stride,
+              keep, out.data(), stride_of(out));
+}
 
 }  // namespace
 
-bool cholesky(double* a, std::int64_t n, std::int64_t leading) {
-  if (n == 0) return true;
-  const int order = static_cast<int>(n), lda = static_cast<int>(leading);
+void add_product(const Operand& a, const Operand& b, Output out, double factor) {
+  product(a, b, factor, 1, out);
+}
+
+void set_product(const Operand& a, const Operand& b, Output out) {
+  product(a, b, 1, 0, out);
+}
+
+void add_gram(const Operand& a, Output out) {
+  eigen_assert(out.rows() == a.rows && out.cols() == a.rows);
+  if (a.rows == 0 || a.cols == 0) return;
+  cblas_dsyrk(CblasColMajor, CblasLower, side_of(a), a.rows, a.cols, 1.0, a.data, a.stride, 1.0, out.data(),
+              stride_of(out));
+}
+
+void solve_triangular(const Operand& l, Output b) {
+  eigen_assert(l.rows == l.cols && l.rows == b.rows());
+  if (b.size() == 0) return;
+  if (b.cols() == 1) {
+    cblas_dtrsv(CblasColMajor, CblasLower, side_of(l), CblasNonUnit, l.rows, l.data, l.stride, b.data(), 1);
+    return;
+  }
+  cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, side_of(l), CblasNonUnit, l.rows, static_cast<int>(b.cols()), 1.0,
+              l.data, l.stride, b.data(), stride_of(b));
+}
+
+bool cholesky(Output a) {
+  if (a.size() == 0) return true;
+  const int order = static_cast<int>(a.rows()), stride = stride_of(a);
   int info = 0;
-  dpotrf_("L", &order, a, &lda, &info);
+  dpotrf_("L", &order, a.data(), &stride, &info);
   return info == 0;
 }
 
-bool parallel_cholesky(double* a, std::int64_t n) {
-  const int lead = static_cast<int>(n);
-  const std::int64_t tiles = (n + kTile - 1) / kTile;
-  const auto size = [&](std::int64_t tile) { return static_cast<int>(std::min(kTile, n - tile * kTile)); };
-  const auto corner = [&](std::int64_t i, std::int64_t j) { return a + i * kTile + j * kTile * n; };
+bool parallel_cholesky(Output a) {
+  const std::int64_t n = a.rows(), tiles = (n + kTile - 1) / kTile;
+  const auto size = [&](std::int64_t tile) { return std::min(kTile, n - tile * kTile); };
+  const auto at = [&](std::int64_t i, std::int64_t j) { return a.block(i * kTile, j * kTile, size(i), size(j)); };
   for (std::int64_t k = 0; k < tiles; ++k) {
-    if (!cholesky(corner(k, k), size(k), n)) return false;
+    if (!cholesky(at(k, k))) return false;
     const std::int64_t below = tiles - k - 1;
     parallel_indices(below, [&](std::int64_t t) {
-      const std::int64_t i = k + 1 + t;
-      cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, size(i), size(k), 1.0, corner(k, k),
-                  lead, corner(i, k), lead);
+      Output tile = at(k + 1 + t, k);
+      cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, static_cast<int>(tile.rows()),
+                  static_cast<int>(tile.cols()), 1.0, at(k, k).data(), stride_of(a), tile.data(), stride_of(a));
     });
     parallel_indices(below * below, [&](std::int64_t t) {
       const std::int64_t i = k + 1 + t / below, j = k + 1 + t % below;
-      if (j > i) return;
-      if (i == j) {
-        cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, size(i), size(k), -1.0, corner(i, k), lead, 1.0,
-                    corner(i, i), lead);
-        return;
-      }
-      cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, size(i), size(j), size(k), -1.0, corner(i, k), lead,
-                  corner(j, k), lead, 1.0, corner(i, j), lead);
+      if (j <= i) add_product(at(i, k), at(j, k).transpose(), at(i, j), -1);
     });
   }
   return true;
 }
 
-void symmetric_eigen(double* a, std::int64_t n, std::span<double> values) {
-  if (n == 0) return;
-  const int order = static_cast<int>(n), ask = -1;
+Eigen::VectorXd symmetric_eigen(Eigen::MatrixXd& a) {
+  Eigen::VectorXd values(a.rows());
+  if (a.size() == 0) return values;
+  const int order = static_cast<int>(a.rows()), ask = -1;
   int info = 0, integers = 0;
   double doubles = 0;
-  dsyevd_("V", "L", &order, a, &order, values.data(), &doubles, &ask, &integers, &ask, &info);
+  dsyevd_("V", "L", &order, a.data(), &order, values.data(), &doubles, &ask, &integers, &ask, &info);
   std::vector<double> work(static_cast<std::size_t>(doubles));
   std::vector<int> integer_work(static_cast<std::size_t>(integers));
   const int work_size = static_cast<int>(std::min<std::size_t>(work.size(), INT32_MAX));
-  dsyevd_("V", "L", &order, a, &order, values.data(), work.data(), &work_size, integer_work.data(), &integers, &info);
+  dsyevd_("V", "L", &order, a.data(), &order, values.data(), work.data(), &work_size, integer_work.data(), &integers,
+          &info);
   if (info != 0) throw Error(ErrorKind::run, "an eigenvalue iteration did not converge: are all numbers finite?");
+  return values;
 }
 
-std::int64_t pivoted_cholesky(double* a, std::int64_t n, double tolerance, std::span<int> pivots) {
-  if (n == 0) return 0;
-  const int order = static_cast<int>(n);
+std::int64_t pivoted_cholesky(Eigen::MatrixXd& a, double tolerance, std::span<int> pivots) {
+  if (a.size() == 0) return 0;
+  const int order = static_cast<int>(a.rows());
   int rank = 0, info = 0;
-  std::vector<double> work(static_cast<std::size_t>(2 * n));
+  std::vector<double> work(static_cast<std::size_t>(2 * order));
   // A tolerance below zero would mean the library's own.
-  dpstrf_("L", &order, a, &order, pivots.data(), &rank, &tolerance, work.data(), &info);
+  dpstrf_("L", &order, a.data(), &order, pivots.data(), &rank, &tolerance, work.data(), &info);
   for (int& pivot : pivots) --pivot;
   return rank;
 }
 
-void project_out(double* basis, std::int64_t rows, std::int64_t columns, double* vector) {
-  if (columns == 0) return;
-  const int m = static_cast<int>(rows), n = static_cast<int>(columns), one = 1, ask = -1;
+void project_out(Eigen::MatrixXd basis, Eigen::VectorXd& vector) {
+  if (basis.cols() == 0) return;
+  const int m = static_cast<int>(basis.rows()), n = static_cast<int>(basis.cols()), one = 1;
+  const int size = kLapackBlock * (n + kLapackBlock + 2);
   int info = 0;
-  double size = 0;
-  std::vector<double> tau(static_cast<std::size_t>(n));
-  dgeqrf_(&m, &n, basis, &m, tau.data(), &size, &ask, &info);
-  std::vector<double> work(std::max<std::size_t>(static_cast<std::size_t>(size), 64 * static_cast<std::size_t>(n)));
-  const int work_size = static_cast<int>(std::min<std::size_t>(work.size(), INT32_MAX));
-  dgeqrf_(&m, &n, basis, &m, tau.data(), work.data(), &work_size, &info);
-  // As large as LAPACK's own block triangle beside one vector.
-  work.resize(std::max<std::size_t>(work.size(), 64 * 65 + 64));
-  const int turn_size = static_cast<int>(std::min<std::size_t>(work.size(), INT32_MAX));
-  dormqr_("L", "T", &m, &one, &n, basis, &m, tau.data(), vector, &m, work.data(), &turn_size, &info);
-  std::fill_n(vector, columns, 0.0);
-  dormqr_("L", "N", &m, &one, &n, basis, &m, tau.data(), vector, &m, work.data(), &turn_size, &info);
+  std::vector<double> tau(static_cast<std::size_t>(n)), work(static_cast<std::size_t>(size));
+  dgeqrf_(&m, &n, basis.data(), &m, tau.data(), work.data(), &size, &info);
+  dormqr_("L", "T", &m, &one, &n, basis.data(), &m, tau.data(), vector.data(), &m, work.data(), &size, &info);
+  vector.head(n).setZero();
+  dormqr_("L", "N", &m, &one, &n, basis.data(), &m, tau.data(), vector.data(), &m, work.data(), &size, &info);
 }
 
 }  // namespace scrm

@@ -1,148 +1,143 @@
 #include "regression/inducing_points.hpp"
 
-#include <cblas.h>
-
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "pass/parallel_indices.hpp"
+#include "regression/dense_algebra.hpp"
 
 namespace scrm {
 namespace {
 
-// More rows than these would cost more to look at than they cost the ridge itself.
+// More states than these would cost more to look at than they cost the ridge itself.
 constexpr std::int64_t kLeastOffered = 2048;
 constexpr std::int64_t kOfferedPerPoint = 4;
 constexpr std::int64_t kTile = 512;
+// Where every state becomes a point, their order hardly matters: so many at once make matrix products.
+constexpr std::int64_t kTakenAtOnce = 64;
 // A residual below this share of the largest k(s, s) is as good as rounding, and dividing by its root would show it.
 constexpr double kLeastResidual = 1e-13;
 
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
+std::int64_t offered_of(std::int64_t states, std::optional<std::int64_t> most) {
+  return most ? std::min(states, std::max(kLeastOffered, kOfferedPerPoint * *most)) : states;
 }
 
-std::int64_t most_offered(std::int64_t most) {
-  return std::max(kLeastOffered, kOfferedPerPoint * most);
+/// work(first, count) for tiles of `rows` rows.
+template <class Work>
+void by_tiles(std::int64_t rows, Work&& work) {
+  parallel_indices((rows + kTile - 1) / kTile,
+                   [&](std::int64_t tile) { work(tile * kTile, std::min(kTile, rows - tile * kTile)); });
 }
 
 }  // namespace
 
-/// Rows that may become points, with what the points so far leave of each.
+/// States that may become points, with what the points so far leave of each.
 struct InducingPoints::Offer {
-  std::vector<double> states;
-  std::vector<double> basis;  // one row a state, column-major
-  std::vector<double> residual;
-  double trace = 0, largest = 0;
-  std::int64_t count = 0;
+  Eigen::MatrixXd states;
+  Eigen::MatrixXd basis;  // φ, one row a state, with room for the points to come
+  Eigen::VectorXd residual;
+  double trace = 0, least = 0;
 };
 
-InducingPoints::InducingPoints(const StateKernel& kernel, std::int64_t most)
-    : kernel_(kernel), most_(most), root_(at(most * most)) {}
-
-bool InducingPoints::extend(std::span<const double> states, std::int64_t rows, double tolerance, double noise) {
-  if (rows == 0 || count_ == most_) return false;
-  Offer offered = offer(states, rows);
-  const double all_noise = noise * static_cast<double>(offered.count);
-  const double enough = tolerance * (noise > 0 ? std::min(all_noise, offered.trace) : offered.trace);
-  const std::int64_t before = count_;
-  while (count_ < most_) {
-    double left = 0;
-    for (const double r : offered.residual) left += std::max(r, 0.0);
-    if (left <= enough) break;
-    // Ties go to the earlier row.
-    const auto largest = std::max_element(offered.residual.begin(), offered.residual.end());
-    if (*largest <= kLeastResidual * offered.largest) break;
-    take(offered, largest - offered.residual.begin());
+bool InducingPoints::extend(const States& states, double tolerance, double noise) {
+  if (states.cols() == 0 || count_ == most_) return false;
+  Offer offer = make_offer(states);
+  const double all_noise = noise * static_cast<double>(offer.states.cols());
+  double enough = tolerance * (noise > 0 ? std::min(all_noise, offer.trace) : offer.trace);
+  if (!most_) enough = 0;
+  const std::int64_t before = count_, room = offer.basis.cols();
+  points_.conservativeResize(kernel_.state_size(), room);
+  root_.conservativeResize(room, room);
+  std::vector<Eigen::Index> order(static_cast<std::size_t>(offer.residual.size()));
+  std::iota(order.begin(), order.end(), 0);
+  while (count_ < room && offer.residual.cwiseMax(0.0).sum() > enough) {
+    // Ties go to the earlier state.
+    const auto at_once = std::min<std::int64_t>(most_ ? 1 : kTakenAtOnce, std::ssize(order));
+    std::partial_sort(order.begin(), order.begin() + at_once, order.end(), [&](Eigen::Index i, Eigen::Index j) {
+      return offer.residual[i] != offer.residual[j] ? offer.residual[i] > offer.residual[j] : i < j;
+    });
+    if (offer.residual[order.front()] <= offer.least) break;
+    take(offer, {order.begin(), order.begin() + at_once});
   }
+  points_.conservativeResize(kernel_.state_size(), count_);
+  root_.conservativeResize(count_, count_);
   return count_ != before;
 }
 
-void InducingPoints::fill(const double* states, int n, double* out, std::int64_t leading) const {
-  if (count_ == 0 || n == 0) return;
-  const int points = static_cast<int>(count_);
-  kernel_block(kernel_, states_.data(), points, states, n, out, leading);
-  cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, points, n, 1.0, root_.data(),
-              static_cast<int>(most_), out, static_cast<int>(leading));
+void InducingPoints::fill(const States& states, Columns out) const {
+  if (out.size() == 0) return;
+  kernel_values(kernel_, this->states(), states, out);
+  solve_triangular(root(), out);
 }
 
-void InducingPoints::to_kernel_weights(std::vector<double>& v) const {
-  if (count_ == 0) return;
-  cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, static_cast<int>(count_), root_.data(),
-              static_cast<int>(most_), v.data(), 1);
+Eigen::VectorXd InducingPoints::kernel_weights(Eigen::VectorXd v) const {
+  solve_triangular(root().transpose(), v);
+  return v;
 }
 
-InducingPoints::Offer InducingPoints::offer(std::span<const double> states, std::int64_t rows) const {
-  const std::int64_t width = kernel_.width();
+InducingPoints::Offer InducingPoints::make_offer(const States& states) const {
+  const std::int64_t count = offered_of(states.cols(), most_);
   Offer out;
-  out.count = std::min(rows, most_offered(most_));
-  for (std::int64_t i = 0; i < out.count; ++i) {
-    const std::int64_t row = i * rows / out.count;
-    const std::span<const double> state = states.subspan(at(row * width), at(width));
-    out.states.insert(out.states.end(), state.begin(), state.end());
-  }
-  out.residual.resize(at(out.count));
-  kernel_diagonal(kernel_, out.states.data(), static_cast<int>(out.count), out.residual.data());
-  for (const double k : out.residual) {
-    out.trace += k;
-    out.largest = std::max(out.largest, k);
-  }
-  out.basis.resize(at(out.count * most_));
-  parallel_indices((out.count + kTile - 1) / kTile, [&](std::int64_t tile) {
-    const std::int64_t begin = tile * kTile;
-    const int n = static_cast<int>(std::min(kTile, out.count - begin));
-    std::vector<double> block(at(count_ * n));
-    fill(out.states.data() + begin * width, n, block.data(), count_);
-    for (int i = 0; i < n; ++i) {
-      double square = 0;
-      for (std::int64_t j = 0; j < count_; ++j) {
-        const double value = block[at(i * count_ + j)];
-        out.basis[at(j * out.count + begin + i)] = value;
-        square += value * value;
-      }
-      out.residual[at(begin + i)] -= square;
-    }
+  out.states.resize(states.rows(), count);
+  for (std::int64_t i = 0; i < count; ++i) out.states.col(i) = states.col(i * states.cols() / count);
+  out.residual = kernel_diagonal(kernel_, out.states);
+  out.trace = out.residual.sum();
+  out.least = kLeastResidual * out.residual.maxCoeff();
+  out.basis.resize(count, std::min(most_.value_or(count_ + count), count_ + count));
+  by_tiles(count, [&](std::int64_t first, std::int64_t n) {
+    Eigen::MatrixXd phi(count_, n);
+    fill(out.states.middleCols(first, n), phi);
+    out.basis.block(first, 0, n, count_) = phi.transpose();
+    out.residual.segment(first, n) -= phi.colwise().squaredNorm().transpose();
   });
   return out;
 }
 
-void InducingPoints::take(Offer& offered, std::int64_t chosen) {
-  const std::int64_t width = kernel_.width();
-  const double* state = offered.states.data() + chosen * width;
-  const double pivot = std::sqrt(offered.residual[at(chosen)]);
-  std::vector<double> row(at(count_));
-  for (std::int64_t j = 0; j < count_; ++j) {
-    row[at(j)] = offered.basis[at(j * offered.count + chosen)];
-    root_[at(j * most_ + count_)] = row[at(j)];
+void InducingPoints::take(Offer& offer, const std::vector<Eigen::Index>& chosen) {
+  const std::int64_t before = count_;
+  const auto columns = static_cast<std::int64_t>(chosen.size());
+  // Kernel values with the states chosen, less what the points before this call know of them.
+  Eigen::MatrixXd states(offer.states.rows(), columns), known(columns, before), left(offer.states.cols(), columns);
+  for (std::int64_t c = 0; c < columns; ++c) {
+    const Eigen::Index row = chosen[static_cast<std::size_t>(c)];
+    states.col(c) = offer.states.col(row);
+    known.row(c) = offer.basis.row(row).head(before);
   }
-  root_[at(count_ * most_ + count_)] = pivot;
-  double* column = offered.basis.data() + count_ * offered.count;
-  parallel_indices((offered.count + kTile - 1) / kTile, [&](std::int64_t tile) {
-    const std::int64_t begin = tile * kTile;
-    const int n = static_cast<int>(std::min(kTile, offered.count - begin));
-    double* part = column + begin;
-    kernel_block(kernel_, offered.states.data() + begin * width, n, state, 1, part, n);
-    if (count_ > 0) {
-      cblas_dgemv(CblasColMajor, CblasNoTrans, n, static_cast<int>(count_), -1.0, offered.basis.data() + begin,
-                  static_cast<int>(offered.count), row.data(), 1, 1.0, part, 1);
-    }
-    for (int i = 0; i < n; ++i) {
-      part[i] /= pivot;
-      offered.residual[at(begin + i)] -= part[i] * part[i];
-    }
+  by_tiles(left.rows(), [&](std::int64_t first, std::int64_t n) {
+    Columns tile = left.middleRows(first, n);
+    kernel_values(kernel_, offer.states.middleCols(first, n), states, tile);
+    add_product(offer.basis.block(first, 0, n, before), known.transpose(), tile, -1);
   });
-  offered.residual[at(chosen)] = 0;
-  states_.insert(states_.end(), state, state + width);
-  ++count_;
+  for (std::int64_t c = 0; c < columns && count_ < offer.basis.cols(); ++c) {
+    const Eigen::Index row = chosen[static_cast<std::size_t>(c)];
+    const double square = std::exchange(offer.residual[row], 0.0);
+    if (square <= offer.least) continue;
+    const double pivot = std::sqrt(square);
+    auto column = left.col(c);
+    const Eigen::VectorXd earlier = offer.basis.row(row).segment(before, count_ - before);
+    add_product(offer.basis.middleCols(before, count_ - before), earlier, column, -1);
+    offer.basis.col(count_) = column / pivot;
+    offer.residual -= offer.basis.col(count_).cwiseAbs2();
+    offer.residual[row] = 0;
+    root_.row(count_).head(count_) = offer.basis.row(row).head(count_);
+    root_(count_, count_) = pivot;
+    points_.col(count_) = states.col(c);
+    ++count_;
+  }
 }
 
 std::size_t InducingPoints::bytes() const noexcept {
-  return (states_.capacity() + root_.capacity()) * sizeof(double);
+  return static_cast<std::size_t>(points_.size() + root_.size()) * sizeof(double);
 }
 
-double InducingPoints::bytes_needed(std::int64_t width, std::int64_t most, std::int64_t rows) noexcept {
-  const auto w = static_cast<double>(width), m = static_cast<double>(most);
-  const auto offered = static_cast<double>(std::min(rows, most_offered(most)));
-  return (m * (m + 2 * w) + offered * (m + w + 1)) * sizeof(double);
+double InducingPoints::bytes_needed(std::int64_t state_size, std::optional<std::int64_t> most,
+                                    std::int64_t rows) noexcept {
+  const auto size = static_cast<double>(state_size), offered = static_cast<double>(offered_of(rows, most));
+  const auto points = static_cast<double>(most.value_or(rows));
+  // L and the points, and both again while they grow; the offer.
+  return (2 * points * (points + size) + offered * (points + size + 2)) * sizeof(double);
 }
 
 }  // namespace scrm

@@ -2,46 +2,49 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <vector>
 
-#include "scrm/engine/kernel_state.hpp"
+#include "regression/kernel_values.hpp"
 
 namespace scrm {
 
 /// φ(s) = L⁻¹k(Z, s) over the points Z, LLᵀ = K_ZZ, so that φ(s)·φ(s') is the kernel as far as Z knows it.
 class InducingPoints {
  public:
-  /// At most `most` of them.
-  InducingPoints(const StateKernel& kernel, std::int64_t most);
+  /// At most `most` of them; without a number, every state that differs from the points before it.
+  InducingPoints(const StateKernel& kernel, std::optional<std::int64_t> most) : kernel_(kernel), most_(most) {}
 
-  /// Offers rows, of which at most max(2048, 4 · most) are looked at, in even steps. The one with the largest residual
-  /// k(s, s) − |φ(s)|² becomes a point, again and again, until there are as many as there may be, or residuals average
-  /// to at most tolerance · min(noise, mean k(s, s)) (noise 0: of the latter), or none exceeds 1e-13 of the largest
-  /// k(s, s), which is rounding. Whether any row was taken.
-  bool extend(std::span<const double> states, std::int64_t rows, double tolerance, double noise);
+  /// Offers states, of which at most max(2048, 4 · most) are looked at, in even steps. The one with the largest
+  /// residual k(s, s) − |φ(s)|² becomes a point, again and again, until there are as many as there may be, or residuals
+  /// average to at most tolerance · min(noise, mean k(s, s)) (noise 0: of the latter; every state to be a point: 0), or
+  /// none exceeds 1e-13 of the largest k(s, s), which is rounding. Whether any state was taken.
+  bool extend(const States& states, double tolerance, double noise);
 
   std::int64_t count() const noexcept { return count_; }
-  const std::vector<double>& states() const noexcept { return states_; }
+  auto states() const { return points_.leftCols(count_); }
 
-  /// φ of n states, one column of count() numbers each, `leading` apart.
-  void fill(const double* states, int n, double* out, std::int64_t leading) const;
-  /// v becomes L⁻ᵀv: weights of φ become weights of k(Z, ·).
-  void to_kernel_weights(std::vector<double>& v) const;
+  /// φ of every state, a column each.
+  void fill(const States& states, Columns out) const;
+  /// L⁻ᵀv: weights of φ become weights of k(Z, ·).
+  Eigen::VectorXd kernel_weights(Eigen::VectorXd v) const;
 
   std::size_t bytes() const noexcept;
-  /// With what extend takes while it works on `rows` rows.
-  static double bytes_needed(std::int64_t width, std::int64_t most, std::int64_t rows) noexcept;
+  /// With what extend takes while it works on `rows` states.
+  static double bytes_needed(std::int64_t state_size, std::optional<std::int64_t> most, std::int64_t rows) noexcept;
 
  private:
   struct Offer;
-  Offer offer(std::span<const double> states, std::int64_t rows) const;
-  void take(Offer& offered, std::int64_t chosen);
+  Offer make_offer(const States& states) const;
+  void take(Offer& offer, const std::vector<Eigen::Index>& chosen);
+  auto root() const { return root_.topLeftCorner(count_, count_); }
 
   StateKernel kernel_;
-  std::int64_t most_, count_ = 0;
-  std::vector<double> states_;
-  std::vector<double> root_;  // L, most × most from the start, so that its rows stay where they are
+  std::optional<std::int64_t> most_;
+  std::int64_t count_ = 0;
+  // Room for more than there are, while points are taken.
+  Eigen::MatrixXd points_;
+  Eigen::MatrixXd root_;  // L
 };
 
 }  // namespace scrm

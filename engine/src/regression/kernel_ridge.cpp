@@ -1,6 +1,5 @@
 #include "scrm/engine/kernel_ridge.hpp"
 
-#include <cblas.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +7,8 @@
 #include <limits>
 
 #include "pass/parallel_indices.hpp"
-#include "regression/kernel_system.hpp"
-#include "regression/normal_equations.hpp"
+#include "regression/dense_algebra.hpp"
+#include "regression/kernel_solver.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {
@@ -17,22 +16,13 @@ namespace {
 
 // Below this the moments of features cost nothing worth a thought.
 constexpr std::int64_t kSmallDimension = 512;
-constexpr std::int64_t kDualRows = 20'000;
+// Up to so many states or contexts all become points; beyond, so many do.
+constexpr std::int64_t kMaxExactPoints = 8192, kPoints = 1000;
 // Squares of larger ones, summed over rows, might overflow.
 constexpr double kLargestValue = 1e140;
 // Columns of a block of queries: as many as keep it in cache, but enough for matrix products.
 constexpr std::int64_t kQueryDoubles = std::int64_t{1} << 18;
 constexpr std::int64_t kMaxColumns = 512, kMinColumns = 16;
-
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
-
-bool fits(const KernelRidgeOptions& options, RidgeSolver solver) {
-  KernelRidgeOptions forced = options;
-  forced.solver = solver;
-  return KernelRidge::bytes_needed(forced, options.expected_rows) <= options.memory;
-}
 
 void check_options(const KernelRidgeOptions& options) {
   check(options.kernel);
@@ -41,7 +31,7 @@ void check_options(const KernelRidgeOptions& options) {
         ErrorKind::usage,
         fmt::format("lambda is {}: it must not be negative; 0 gives the minimum-norm solution", options.lambda));
   }
-  if (options.points < 1) throw Error(ErrorKind::usage, "a Nyström approximation needs at least one point");
+  if (options.points.value_or(1) < 1) throw Error(ErrorKind::usage, "there must be at least one inducing point");
   if (!(options.point_tolerance >= 0 && options.point_tolerance < 1)) {
     throw Error(ErrorKind::usage,
                 fmt::format("the tolerance of inducing points is {}: it is a share, from 0 to below 1",
@@ -49,43 +39,71 @@ void check_options(const KernelRidgeOptions& options) {
   }
 }
 
-std::unique_ptr<RidgeSystem> make_system(const KernelRidgeOptions& options) {
-  switch (options.solver) {
-    case RidgeSolver::primal:
-      return make_primal(options);
-    case RidgeSolver::dual:
-      return make_dual(options);
-    case RidgeSolver::iterative:
-      return make_iterative(options);
-    case RidgeSolver::automatic:
-    case RidgeSolver::nystroem:
-      break;
-  }
-  return options.kernel.power() > 0 ? make_powers(options) : make_nystroem(options);
+/// The options must be resolved.
+double bytes_of(const KernelRidgeOptions& options, std::int64_t rows) {
+  return options.solver == RidgeSolver::conjugate_gradient ? conjugate_gradient_bytes(options, rows)
+                                                           : feature_ridge_bytes(options, rows);
 }
 
-/// k(s, s) bounds every value the state takes part in.
-void check_sizes(const StateKernel& kernel, std::span<const double> states, std::int64_t rows) {
-  for (std::int64_t i = 0; i < rows; ++i) {
-    double own = 0;
-    kernel_diagonal(kernel, states.data() + i * kernel.width(), 1, &own);
-    if (own <= kLargestValue) continue;
-    throw Error(ErrorKind::data,
-                fmt::format("the kernel's value of the state with itself is {}: scale the states", own), {.row = i});
-  }
+bool fits(const KernelRidgeOptions& options) {
+  return bytes_of(options, options.expected_rows) <= static_cast<double>(options.memory);
 }
 
 void check_memory(const KernelRidgeOptions& options, std::int64_t rows) {
-  const std::size_t need = KernelRidge::bytes_needed(options, rows);
-  if (need <= options.memory) return;
+  const double need = bytes_of(options, rows);
+  if (need <= static_cast<double>(options.memory)) return;
   constexpr double kMega = 1e-6;
-  throw Error(
-      ErrorKind::memory,
-      fmt::format("kernel ridge on {} rows needs {:.0f} MB by the {} solver, and may use {:.0f} MB: allow more "
-                  "memory{}",
-                  rows, static_cast<double>(need) * kMega, to_string(options.solver),
-                  static_cast<double>(options.memory) * kMega,
-                  options.solver == RidgeSolver::nystroem ? " or use fewer points" : " or use the nystroem solver"));
+  throw Error(ErrorKind::memory,
+              fmt::format("kernel ridge on {} rows needs {:.0f} MB by the {} solver, and may use {:.0f} MB: allow more "
+                          "memory or use {} inducing points",
+                          rows, need * kMega, to_string(options.solver), static_cast<double>(options.memory) * kMega,
+                          options.points ? "fewer" : "so many"));
+}
+
+/// k(s, s) bounds every value the state takes part in.
+void check_rows(const StateKernel& kernel, std::span<const double> states, std::span<const double> y) {
+  const std::int64_t size = kernel.state_size();
+  if (states.size() != y.size() * static_cast<std::size_t>(size)) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} numbers are not {} states of {} numbers", states.size(), y.size(), size));
+  }
+  const auto wrong = [](double v) { return !std::isfinite(v); };
+  if (const auto bad = std::find_if(y.begin(), y.end(), wrong); bad != y.end()) {
+    throw Error(ErrorKind::data, fmt::format("the response is {}: leave the row out", *bad), {.row = bad - y.begin()});
+  }
+  if (const auto bad = std::find_if(states.begin(), states.end(), wrong); bad != states.end()) {
+    const std::int64_t position = bad - states.begin();
+    throw Error(ErrorKind::data, fmt::format("number {} of the state is {}: leave the row out", position % size, *bad),
+                {.row = position / size});
+  }
+  const Eigen::Map<const Eigen::MatrixXd> columns(states.data(), size, std::ssize(y));
+  const Eigen::VectorXd own = kernel_diagonal(kernel, columns);
+  for (Eigen::Index i = 0; i < own.size(); ++i) {
+    if (own[i] <= kLargestValue) continue;
+    throw Error(ErrorKind::data,
+                fmt::format("the kernel's value of the state with itself is {}: scale the states", own[i]), {.row = i});
+  }
+}
+
+/// An array of the caller's as a matrix of so many columns, one a state or context.
+Eigen::Map<const Eigen::MatrixXd> as_columns(std::span<const double> numbers, std::int64_t rows, std::int64_t columns) {
+  if (std::ssize(numbers) == rows * columns) return {numbers.data(), rows, columns};
+  throw Error(ErrorKind::usage,
+              fmt::format("{} numbers are not {} states of {} numbers", numbers.size(), columns, rows));
+}
+
+Eigen::Map<Eigen::MatrixXd> as_columns(std::span<double> numbers, std::int64_t rows, std::int64_t columns) {
+  if (std::ssize(numbers) == rows * columns) return {numbers.data(), rows, columns};
+  throw Error(ErrorKind::usage,
+              fmt::format("there is room for {} answers, and {} states have {} each", numbers.size(), columns, rows));
+}
+
+/// Calls work(first, count) for blocks of queries of which each takes so many numbers.
+template <class Work>
+void by_blocks(std::int64_t queries, std::int64_t numbers, Work&& work) {
+  const std::int64_t block = std::clamp(kQueryDoubles / std::max<std::int64_t>(numbers, 1), kMinColumns, kMaxColumns);
+  parallel_indices((queries + block - 1) / block,
+                   [&](std::int64_t b) { work(b * block, std::min(block, queries - b * block)); });
 }
 
 }  // namespace
@@ -96,121 +114,50 @@ const char* to_string(RidgeSolver solver) noexcept {
       return "automatic";
     case RidgeSolver::primal:
       return "primal";
-    case RidgeSolver::dual:
-      return "dual";
-    case RidgeSolver::iterative:
-      return "iterative";
-    case RidgeSolver::nystroem:
-      return "nystroem";
+    case RidgeSolver::conjugate_gradient:
+      return "conjugate gradient";
+    case RidgeSolver::inducing_points:
+      return "inducing point";
   }
   return "";
 }
 
-void add_products(const double* columns, std::int64_t dimension, int count, int group, double factor, double* out) {
-  const int d = static_cast<int>(dimension);
-  for (int first = 0; first < count; first += group, out += 2 * group - 1) {
-    const double* v = columns + first * dimension;
-    for (int i = 0; i < group; ++i) {
-      for (int j = i; j < group; ++j) {
-        const double product = cblas_ddot(d, v + i * dimension, 1, v + j * dimension, 1);
-        out[i + j] += (i == j ? factor : 2 * factor) * product;
-      }
-    }
-  }
-}
-
-void prior_squares(const KernelRidgeOptions& options, const double* states, int n, double* out) {
-  kernel_diagonal(options.kernel, states, n, out);
-  for (int i = 0; i < n; ++i) out[i] /= options.lambda;
-}
-
-void prior_power_squares(const KernelRidgeOptions& options, const double* contexts, int n, double* out) {
-  kernel_power_diagonal(options.kernel, contexts, n, out);
-  for (int i = 0; i < n * (2 * options.kernel.power() + 1); ++i) out[i] /= options.lambda;
-}
-
-std::vector<double> sum_bit_weights(const StateKernel& kernel, std::span<const double> states,
-                                    std::span<const double> coefficients) {
-  const std::int64_t d = kernel.features;
-  std::vector<double> out(at((1 + d) * (1 + kernel.actions)), 0.0);
-  for (std::size_t i = 0; i < coefficients.size(); ++i) {
-    const double* s = states.data() + static_cast<std::int64_t>(i) * kernel.width();
-    for (std::int64_t k = 0; k <= kernel.actions; ++k) {
-      const double factor = k == 0 ? coefficients[i] : coefficients[i] * s[d + k - 1];
-      if (factor == 0) continue;
-      double* to = out.data() + k * (1 + d);
-      to[0] += factor;
-      for (std::int64_t j = 0; j < d; ++j) to[1 + j] += factor * s[j];
-    }
-  }
-  return out;
-}
-
 struct KernelRidge::State {
   KernelRidgeOptions options;
-  std::unique_ptr<RidgeSystem> system;
+  std::unique_ptr<KernelSolver> solver;
   std::int64_t rows = 0;
-  std::vector<double> bit_weights;
-  GaussianExpansion expansion;
+  Eigen::MatrixXd bit_weights;
 
-  /// What questions about many actions are answered from.
-  void prepare() {
-    if (options.kernel.kind == KernelKind::bits) bit_weights = system->bit_weights();
-    if (options.kernel.kind == KernelKind::gaussian && options.kernel.actions == 1) expansion = system->expansion();
-  }
-
-  std::int64_t count(std::span<const double> states, std::span<double> out) const {
-    if (states.size() == out.size() * at(options.kernel.width())) return static_cast<std::int64_t>(out.size());
-    throw Error(ErrorKind::usage, fmt::format("{} numbers are not {} states of {} numbers", states.size(), out.size(),
-                                              options.kernel.width()));
-  }
-
-  /// Calls work(first, count) for blocks of queries that become `columns` columns each.
-  template <class Work>
-  void by_blocks(std::int64_t queries, int columns, Work&& work) const {
-    const std::int64_t height = std::max<std::int64_t>(system->dimension(), 1) * columns;
-    const std::int64_t block = std::clamp(kQueryDoubles / height, kMinColumns, kMaxColumns);
-    parallel_indices((queries + block - 1) / block,
-                     [&](std::int64_t b) { work(b * block, static_cast<int>(std::min(block, queries - b * block))); });
-  }
-
-  /// Means as weights times columns; `columns` of them.
-  void weigh(const std::vector<double>& basis, int columns, double* out) const {
-    std::fill_n(out, columns, 0.0);
-    const int d = static_cast<int>(system->dimension());
-    if (d == 0) return;
-    cblas_dgemv(CblasColMajor, CblasTrans, d, columns, 1.0, basis.data(), d, system->weights().data(), 1, 0.0, out, 1);
-  }
-
-  void query(std::span<const double> states, std::int64_t queries, double* means, double* widths) const {
+  /// Means, and widths where they are asked for.
+  void query(std::span<const double> states, std::span<double> means, double* widths) const {
+    const auto queries = std::ssize(means);
+    const auto columns = as_columns(states, options.kernel.state_size(), queries);
     const bool with_width = widths != nullptr && options.lambda > 0;
-    if (with_width && options.solver == RidgeSolver::iterative) {
-      throw Error(ErrorKind::usage,
-                  "the iterative solver knows means and no widths: use the primal, dual or nystroem solver");
+    if (with_width && options.solver == RidgeSolver::conjugate_gradient) {
+      throw Error(ErrorKind::usage, "conjugate gradients know means and no widths: use the primal solver");
     }
     if (widths != nullptr && !with_width) std::fill_n(widths, queries, 0.0);
-    if (means == nullptr && !with_width) return;
-    by_blocks(queries, 1, [&](std::int64_t first, int n) {
-      const double* block = states.data() + first * options.kernel.width();
-      std::vector<double> basis(at(system->dimension() * n));
-      system->basis(block, n, basis.data());
-      if (means != nullptr) weigh(basis, n, means + first);
+    by_blocks(queries, solver->dimension(), [&](std::int64_t first, std::int64_t n) {
+      const auto block = columns.middleCols(first, n);
+      Eigen::MatrixXd features(solver->dimension(), n);
+      solver->fill_features(block, features);
+      set_product(features.transpose(), solver->weights(), Eigen::Map<Eigen::VectorXd>(means.data() + first, n));
       if (!with_width) return;
-      double* squares = widths + first;
-      system->squares(block, n, basis.data(), squares);
+      Eigen::Map<Eigen::VectorXd> squares(widths + first, n);
+      solver->squared_widths(block, features, squares);
       // Where a state has been seen so often that nothing is left, rounding may go below zero.
-      for (int i = 0; i < n; ++i) squares[i] = std::sqrt(std::max(squares[i], 0.0));
+      squares = squares.cwiseMax(0.0).cwiseSqrt();
     });
   }
 };
 
 KernelRidge::KernelRidge(const KernelRidgeOptions& options) : state_(std::make_unique<State>()) {
   check_options(options);
-  state_->options = options;
-  state_->options.solver = choose(options);
+  state_->options = resolved(options);
   check_memory(state_->options, 0);
-  state_->system = make_system(state_->options);
-  state_->prepare();
+  state_->solver = state_->options.solver == RidgeSolver::conjugate_gradient ? make_conjugate_gradient(state_->options)
+                                                                             : make_feature_ridge(state_->options);
+  if (options.kernel.kind == KernelKind::bits) state_->bit_weights = state_->solver->bit_weights();
 }
 
 KernelRidge::~KernelRidge() = default;
@@ -219,69 +166,47 @@ KernelRidge& KernelRidge::operator=(KernelRidge&&) noexcept = default;
 
 void KernelRidge::add(std::span<const double> states, std::span<const double> y) {
   State& state = *state_;
-  const std::int64_t width = state.options.kernel.width();
-  if (states.size() != y.size() * at(width)) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} numbers are not {} states of {} numbers", states.size(), y.size(), width));
-  }
-  const auto wrong = [](double v) { return !std::isfinite(v); };
-  if (const auto bad = std::find_if(y.begin(), y.end(), wrong); bad != y.end()) {
-    throw Error(ErrorKind::data, fmt::format("the response is {}: leave the row out", *bad), {.row = bad - y.begin()});
-  }
-  if (const auto bad = std::find_if(states.begin(), states.end(), wrong); bad != states.end()) {
-    const std::int64_t position = bad - states.begin();
-    throw Error(ErrorKind::data, fmt::format("number {} of the state is {}: leave the row out", position % width, *bad),
-                {.row = position / width});
-  }
-  check_sizes(state.options.kernel, states, static_cast<std::int64_t>(y.size()));
-  const std::int64_t rows = state.rows + static_cast<std::int64_t>(y.size());
+  const StateKernel& kernel = state.options.kernel;
+  check_rows(kernel, states, y);
+  const std::int64_t rows = state.rows + std::ssize(y);
   if (rows > std::numeric_limits<std::int32_t>::max() && state.options.solver != RidgeSolver::primal) {
     throw Error(ErrorKind::usage, fmt::format("{} rows are too many for this solver", rows));
   }
   check_memory(state.options, rows);
-  state.system->add(states, y);
-  const std::vector<double>& weights = state.system->weights();
-  if (std::any_of(weights.begin(), weights.end(), wrong)) {
+  state.solver->add(as_columns(states, kernel.state_size(), std::ssize(y)),
+                    Eigen::Map<const Eigen::VectorXd>(y.data(), std::ssize(y)));
+  if (!state.solver->weights().allFinite()) {
     throw Error(ErrorKind::data, "responses are so large that their products overflow: scale them");
   }
   state.rows = rows;
-  state.prepare();
+  if (kernel.kind == KernelKind::bits) state.bit_weights = state.solver->bit_weights();
 }
 
 void KernelRidge::mean(std::span<const double> states, std::span<double> out) const {
-  state_->query(states, state_->count(states, out), out.data(), nullptr);
-}
-
-void KernelRidge::width(std::span<const double> states, std::span<double> out) const {
-  state_->query(states, state_->count(states, out), nullptr, out.data());
+  state_->query(states, out, nullptr);
 }
 
 void KernelRidge::mean_and_width(std::span<const double> states, std::span<double> means,
                                  std::span<double> widths) const {
-  state_->count(states, widths);
-  state_->query(states, state_->count(states, means), means.data(), widths.data());
+  as_columns(widths, 1, std::ssize(means));
+  state_->query(states, means, widths.data());
 }
 
 void KernelRidge::action_polynomials(std::span<const double> contexts, std::int64_t count, std::span<double> means,
                                      std::span<double> squares) const {
   const State& state = *state_;
-  const StateKernel& kernel = state.options.kernel;
-  const int p = kernel.power();
-  const std::int64_t last = kernel.width() - 1;
+  const int p = state.options.kernel.power();
   if (p == 0)
     throw Error(ErrorKind::usage, "means are polynomials of the action for linear and polynomial kernels only");
-  if (contexts.size() != at(count * last) || means.size() != at(count * (p + 1)) ||
-      (!squares.empty() && squares.size() != at(count * (2 * p + 1)))) {
-    throw Error(ErrorKind::usage, fmt::format("{} contexts of {} numbers do not fit the arrays given", count, last));
-  }
+  const auto inputs = as_columns(contexts, state.options.kernel.state_size() - 1, count);
+  auto mean_columns = as_columns(means, p + 1, count);
+  auto square_columns = as_columns(squares, squares.empty() ? 0 : 2 * p + 1, count);
   const bool with_width = !squares.empty() && state.options.lambda > 0;
-  std::fill(squares.begin(), squares.end(), 0.0);
-  state.by_blocks(count, p + 1, [&](std::int64_t first, int n) {
-    const double* block = contexts.data() + first * last;
-    std::vector<double> basis(at(state.system->dimension() * n * (p + 1)));
-    state.system->power_basis(block, n, basis.data());
-    state.weigh(basis, n * (p + 1), means.data() + first * (p + 1));
-    if (with_width) state.system->power_squares(block, n, basis.data(), squares.data() + first * (2 * p + 1));
+  square_columns.setZero();
+  by_blocks(count, state.solver->dimension() * (p + 1), [&](std::int64_t first, std::int64_t n) {
+    Columns block = square_columns.middleCols(first, n);
+    state.solver->action_polynomials(inputs.middleCols(first, n), mean_columns.middleCols(first, n),
+                                     with_width ? &block : nullptr);
   });
 }
 
@@ -291,32 +216,22 @@ void KernelRidge::grid_means(std::span<const double> contexts, std::int64_t coun
   if (kernel.kind != KernelKind::gaussian || kernel.actions != 1) {
     throw Error(ErrorKind::usage, "means on a grid of actions need the gaussian kernel and one action a state");
   }
-  if (contexts.size() != at(count * kernel.features) || out.size() != at(count) * actions.size()) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} contexts of {} numbers do not fit the arrays given", count, kernel.features));
-  }
-  state_->expansion.sums(contexts, count, actions, out);
+  const auto inputs = as_columns(contexts, kernel.features, count);
+  auto answers = as_columns(out, std::ssize(actions), count);
+  const Eigen::Map<const Eigen::VectorXd> grid(actions.data(), std::ssize(actions));
+  state_->solver->grid_means(inputs, grid, answers);
 }
 
 void KernelRidge::bit_coefficients(std::span<const double> contexts, std::int64_t count, std::span<double> out) const {
   const StateKernel& kernel = state_->options.kernel;
   if (kernel.kind != KernelKind::bits) throw Error(ErrorKind::usage, "coefficients of bits need the bits kernel");
-  const int d = static_cast<int>(kernel.features), k = static_cast<int>(1 + kernel.actions);
-  if (contexts.size() != at(count * d) || out.size() != at(count * k)) {
-    throw Error(ErrorKind::usage, fmt::format("{} contexts of {} numbers do not fit the arrays given", count, d));
-  }
-  const std::vector<double>& weights = state_->bit_weights;
-  constexpr std::int64_t kRows = 256;
-  parallel_indices((count + kRows - 1) / kRows, [&](std::int64_t b) {
-    const std::int64_t first = b * kRows;
-    const int n = static_cast<int>(std::min(kRows, count - first));
-    double* to = out.data() + first * k;
-    for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < k; ++j) to[i * k + j] = weights[at(static_cast<std::int64_t>(j) * (1 + d))];
-    }
-    if (d == 0) return;
-    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, k, n, d, 1.0, weights.data() + 1, 1 + d,
-                contexts.data() + first * d, d, 1.0, to, k);
+  const auto inputs = as_columns(contexts, kernel.features, count);
+  auto answers = as_columns(out, 1 + kernel.actions, count);
+  const Eigen::MatrixXd& weights = state_->bit_weights;
+  by_blocks(count, kMaxColumns, [&](std::int64_t first, std::int64_t n) {
+    auto block = answers.middleCols(first, n);
+    block.colwise() = weights.row(0).transpose();
+    add_product(weights.bottomRows(kernel.features).transpose(), inputs.middleCols(first, n), block);
   });
 }
 
@@ -333,64 +248,49 @@ std::int64_t KernelRidge::rows() const noexcept {
 }
 
 std::int64_t KernelRidge::dimension() const noexcept {
-  return state_->system->dimension();
+  return state_->solver->dimension();
 }
 
 double KernelRidge::trace_error() const noexcept {
-  return state_->system->trace_error();
+  return state_->solver->trace_error();
 }
 
 std::size_t KernelRidge::bytes() const noexcept {
-  return state_->system->bytes();
+  return state_->solver->bytes();
 }
 
 std::size_t KernelRidge::bytes_needed(const KernelRidgeOptions& options, std::int64_t rows) {
-  switch (choose(options)) {
-    case RidgeSolver::primal:
-      return NormalEquations::bytes_needed(feature_dimension(options.kernel).value_or(0), options.lambda);
-    case RidgeSolver::dual:
-      return dual_bytes_needed(options, rows);
-    case RidgeSolver::iterative:
-      return iterative_bytes_needed(options, rows);
-    case RidgeSolver::automatic:
-    case RidgeSolver::nystroem:
-      break;
-  }
-  return options.kernel.power() > 0 ? powers_bytes_needed(options, rows) : nystroem_bytes_needed(options, rows);
+  const double bytes = bytes_of(resolved(options), rows);
+  return bytes < 9e18 ? static_cast<std::size_t>(bytes) : SIZE_MAX;
 }
 
 std::int64_t KernelRidge::max_dimension(const KernelRidgeOptions& options, std::int64_t rows) {
-  switch (choose(options)) {
-    case RidgeSolver::primal:
-    case RidgeSolver::iterative:
-      return feature_dimension(options.kernel).value_or(0);
-    case RidgeSolver::dual:
-      return rows;
-    case RidgeSolver::automatic:
-    case RidgeSolver::nystroem:
-      break;
-  }
-  return options.kernel.power() > 0 ? powers_dimension(options) : std::min(rows, options.points);
+  const KernelRidgeOptions chosen = resolved(options);
+  if (chosen.solver == RidgeSolver::conjugate_gradient) return feature_dimension(chosen.kernel).value_or(0);
+  return feature_ridge_dimension(chosen, rows);
 }
 
-RidgeSolver KernelRidge::choose(const KernelRidgeOptions& options) {
+KernelRidgeOptions KernelRidge::resolved(KernelRidgeOptions options) {
   const std::optional<std::int64_t> dimension = feature_dimension(options.kernel);
   if (options.solver == RidgeSolver::primal && !dimension) {
-    throw Error(ErrorKind::usage, "the gaussian kernel has no finite feature map: use the dual or nystroem solver");
+    throw Error(ErrorKind::usage, "the gaussian kernel has no finite feature map: use inducing points");
   }
-  const bool iterable = options.kernel.kind == KernelKind::bits && options.lambda > 0;
-  if (options.solver == RidgeSolver::iterative && !iterable) {
+  const bool solved_by_gradients = options.kernel.kind == KernelKind::bits && options.lambda > 0;
+  if (options.solver == RidgeSolver::conjugate_gradient && !solved_by_gradients) {
     throw Error(ErrorKind::usage,
-                "the iterative solver is for the bits kernel with a lambda above zero: use the primal solver");
+                "conjugate gradients are for the bits kernel with a lambda above zero: use the primal solver");
   }
-  if (options.solver != RidgeSolver::automatic) return options.solver;
-  if (iterable && std::min(*dimension, options.expected_rows) > kMaxWidthDimension) return RidgeSolver::iterative;
-  if (dimension && *dimension <= std::max(options.expected_rows, kSmallDimension) &&
-      fits(options, RidgeSolver::primal)) {
-    return RidgeSolver::primal;
+  if (options.solver != RidgeSolver::automatic) return options;
+  if (solved_by_gradients && std::min(*dimension, options.expected_rows) > kMaxWidthDimension) {
+    options.solver = RidgeSolver::conjugate_gradient;
+    return options;
   }
-  if (options.expected_rows <= kDualRows && fits(options, RidgeSolver::dual)) return RidgeSolver::dual;
-  return RidgeSolver::nystroem;
+  const std::int64_t inputs = options.expected_rows / (options.kernel.power() > 0 ? options.replays : 1);
+  options.solver = RidgeSolver::primal;
+  if (dimension && *dimension <= std::max(inputs, kSmallDimension) && fits(options)) return options;
+  options.solver = RidgeSolver::inducing_points;
+  if (!options.points && (inputs > kMaxExactPoints || !fits(options))) options.points = kPoints;
+  return options;
 }
 
 }  // namespace scrm

@@ -131,7 +131,8 @@ void LogisticNewton::factorise() {
     factor_[0] += jitter;
     for (std::size_t j = 1; j < d; ++j) factor_[j * stride] += ridge_ + jitter;
     if (!direct_) return;
-    if (cholesky(factor_.data(), static_cast<std::int64_t>(d), static_cast<std::int64_t>(d))) return;
+    const auto side = static_cast<Eigen::Index>(d);
+    if (cholesky(Eigen::Map<Eigen::MatrixXd>(factor_.data(), side, side))) return;
   }
 }
 

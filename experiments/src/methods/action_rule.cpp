@@ -70,7 +70,8 @@ class Candidates {
   std::vector<std::int64_t> best(std::span<const double> contexts, Fill fill) const {
     std::vector<std::int64_t> out(ends_.size());
     std::vector<double> states;
-    const std::size_t at_once = at(std::max(std::int64_t{1}, kQueryNumbers / kernel_.width()) * kernel_.width());
+    const std::size_t at_once =
+        at(std::max(std::int64_t{1}, kQueryNumbers / kernel_.state_size()) * kernel_.state_size());
     std::size_t pending = 0;  // contexts whose states are not scored yet: [pending, i]
     for (std::size_t i = 0; i < ends_.size(); ++i) {
       if (size(i) == 1) {
@@ -97,7 +98,7 @@ class Candidates {
 
   void score_pending(std::span<const double> states, std::size_t first, std::size_t last,
                      std::vector<std::int64_t>& out) const {
-    std::vector<double> values(states.size() / at(kernel_.width())), widths(values.size());
+    std::vector<double> values(states.size() / at(kernel_.state_size())), widths(values.size());
     ridge_.mean_and_width(states, values, widths);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] += beta_ * widths[i];
     auto value = values.begin();
@@ -157,7 +158,8 @@ std::vector<double> best_bits(const KernelRidge& ridge, const StateSpace& space,
       bits[at(i * labels + k)] = coefficients[at(i * (1 + labels) + 1 + k)] > 0 ? 1.0 : 0.0;
     }
   }
-  if (beta == 0 || ridge.solver() == RidgeSolver::iterative || ridge.dimension() > kMaxWidthDimension) return bits;
+  if (beta == 0 || ridge.solver() == RidgeSolver::conjugate_gradient || ridge.dimension() > kMaxWidthDimension)
+    return bits;
   // Candidate 0 is the mean's best, candidate k + 1 differs from it in label k, which costs |c_k|.
   Candidates candidates(ridge, space.kernel, beta);
   std::vector<double> means(at(1 + labels));
@@ -238,7 +240,8 @@ std::size_t rule_bytes(const StateSpace& space, std::int64_t dimension, int thre
   const std::int64_t contexts = kBlockRows * (space.kernel.features + 16);
   const std::int64_t candidates = space.scalar_action() ? space.grid().count : 1 + space.labels;
   const bool scanned = space.kernel.power() > 0;
-  const std::int64_t states = scanned ? 0 : kQueryNumbers + candidates * space.kernel.width() + kBlockRows * candidates;
+  const std::int64_t states =
+      scanned ? 0 : kQueryNumbers + candidates * space.kernel.state_size() + kBlockRows * candidates;
   const std::int64_t query = std::max(std::int64_t{1} << 18, 16 * (space.kernel.power() + 1) * dimension);
   return at(contexts + states + threads * query) * sizeof(double);
 }

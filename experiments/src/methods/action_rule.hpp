@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "scrm/engine/kernel_ridge.hpp"
-#include "scrm/engine/kernel_scan.hpp"
 #include "scrm/experiments/problem.hpp"
 
 namespace scrm {

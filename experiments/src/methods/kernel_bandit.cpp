@@ -13,8 +13,6 @@
 namespace scrm {
 namespace {
 
-constexpr double kMaxKernelRatio = 1e15;
-
 [[noreturn]] void fail_usage(const std::string& what) {
   throw Error(ErrorKind::usage, what);
 }
@@ -41,13 +39,6 @@ void check(const Schema& schema, const StateSpace& space, const RunOptions& opti
                     "most; use kernel = \"polynomial\" or encoding = \"bits\"",
                     space.labels, space.labels, kMaxEnumeratedLabels));
   }
-}
-
-/// The dual solver works with kernel values as they are and keeps 15 digits of them: integers whose powers take more
-/// than that would leave nothing of the context, and actions chosen by rounding.
-bool loses_precision(const StateSpace& space, double lambda) {
-  if (space.labels == 0 || space.kernel.power() == 0) return false;
-  return std::pow(4.0, space.labels * space.kernel.power()) > kMaxKernelRatio * std::max(lambda, 1.0);
 }
 
 bool same_action(const StateSpace& space, BlockBuffer& a, BlockBuffer& b, int row) {
@@ -79,19 +70,17 @@ StateSpace state_space(const BanditTraits& traits, const Schema& schema, const R
   return space;
 }
 
-KernelRidgeOptions ridge_options(const StateSpace& space, const RunOptions& options, double lambda, std::int64_t rows) {
+KernelRidgeOptions ridge_options(const StateSpace& space, const Schema& schema, const RunOptions& options,
+                                 double lambda, std::int64_t rows) {
   KernelRidgeOptions ridge;
   ridge.kernel = space.kernel;
   ridge.lambda = lambda;
   ridge.expected_rows = rows;
+  ridge.replays = schema.replays;
   ridge.memory = std::numeric_limits<std::size_t>::max();
-  if (options.bandit.points) {
-    ridge.solver = RidgeSolver::nystroem;
-    ridge.points = *options.bandit.points;
-  }
-  ridge.solver = KernelRidge::choose(ridge);
-  if (ridge.solver == RidgeSolver::dual && loses_precision(space, lambda)) ridge.solver = RidgeSolver::nystroem;
-  return ridge;
+  if (options.bandit.points) ridge.solver = RidgeSolver::inducing_points;
+  ridge.points = options.bandit.points;
+  return KernelRidge::resolved(ridge);
 }
 
 MethodResources bandit_resources(const BanditTraits& traits, const ProblemShape& shape, const RunOptions& options,
@@ -99,24 +88,24 @@ MethodResources bandit_resources(const BanditTraits& traits, const ProblemShape&
   const StateSpace space = state_space(traits, shape.schema, options);
   const std::int64_t rows = shape.rows_before.at(static_cast<std::size_t>(options.rollouts));
   const std::int64_t last = shape.batch_rows(options.rollouts - 1);
-  const KernelRidgeOptions ridge = ridge_options(space, options, parameters.lambda.value, rows);
+  const KernelRidgeOptions ridge = ridge_options(space, shape.schema, options, parameters.lambda.value, rows);
   const std::int64_t dimension = KernelRidge::max_dimension(ridge, rows);
   MethodResources resources;
   // Integers that cannot be counted are refused when the run begins.
   if (space.scalar_action() && space.labels > kMaxIntegerLabels) return resources;
   resources.bytes = KernelRidge::bytes_needed(ridge, rows) + rule_bytes(space, dimension, threads) +
-                    static_cast<std::size_t>(last * (space.kernel.width() + 1)) * sizeof(double);
-  if (options.bandit.compare_points && ridge.solver == RidgeSolver::nystroem) {
+                    static_cast<std::size_t>(last * (space.kernel.state_size() + 1)) * sizeof(double);
+  if (options.bandit.compare_points && ridge.points) {
     KernelRidgeOptions twice = ridge;
-    twice.points *= 2;
+    *twice.points *= 2;
     resources.bytes += KernelRidge::bytes_needed(twice, rows) + rule_bytes(space, 2 * dimension, threads) +
-                       static_cast<std::size_t>(rows * (space.kernel.width() + 1)) * sizeof(double);
+                       static_cast<std::size_t>(rows * (space.kernel.state_size() + 1)) * sizeof(double);
   }
   // A row meets every pair of dimensions, an operation each: about what a byte costs that is read.
   resources.cost = static_cast<double>(rows) * static_cast<double>(dimension) * static_cast<double>(dimension);
   // Conjugate gradients take about a hundred steps instead.
-  if (ridge.solver == RidgeSolver::iterative) resources.cost = 100.0 * static_cast<double>(rows * dimension);
-  if (ridge.solver == RidgeSolver::nystroem) {
+  if (ridge.solver == RidgeSolver::conjugate_gradient) resources.cost = 100.0 * static_cast<double>(rows * dimension);
+  if (ridge.points) {
     resources.hint = "set points, of which there are too many, to fewer";
   } else if (space.labels > 0 && space.scalar_action()) {
     resources.hint = "use encoding = \"bits\", or inducing points such as points = 1000";
@@ -136,7 +125,7 @@ KernelBandit::KernelBandit(const LearnerSetup& setup, const BanditTraits& traits
   empty_policy_.theta.clear();
   check(setup.problem.schema(), space_, setup.options);
   const double lambda = setup.runs.front().lambda.value;
-  ridge_options_ = ridge_options(space_, setup.options, lambda, total_rows(setup));
+  ridge_options_ = ridge_options(space_, setup.problem.schema(), setup.options, lambda, total_rows(setup));
   ridge_ = std::make_shared<KernelRidge>(ridge_options_);
 }
 
@@ -147,12 +136,12 @@ double KernelBandit::beta(int batch) const {
 }
 
 bool KernelBandit::compares_points() const {
-  return options_.compare_points && ridge_options_.solver == RidgeSolver::nystroem;
+  return options_.compare_points && ridge_options_.points;
 }
 
 void KernelBandit::learn(Source& rows, int batch) {
   Batch added;
-  added.states.reserve(static_cast<std::size_t>(rows.rows() * space_.kernel.width()));
+  added.states.reserve(static_cast<std::size_t>(rows.rows() * space_.kernel.state_size()));
   added.rewards.reserve(static_cast<std::size_t>(rows.rows()));
   const std::unique_ptr<BlockLoader> loader = rows.make_loader();
   Audit audit;
@@ -177,7 +166,7 @@ void KernelBandit::learn(Source& rows, int batch) {
 
 double KernelBandit::share_changed_by_twice_the_points(double beta) const {
   KernelRidgeOptions twice = ridge_options_;
-  twice.points *= 2;
+  *twice.points *= 2;
   const auto other = std::make_shared<KernelRidge>(twice);
   for (const Batch& batch : batches_) other->add(batch.states, batch.rewards);
   const ActionRule finer_rule = best_action_rule(other, space_, beta);

@@ -26,7 +26,8 @@ StateSpace state_space(const BanditTraits& traits, const Schema& schema, const R
 
 /// The ridge behind a run that logs so many rows in all. The solver follows from sizes alone, not from the machine's
 /// memory, since approximations have other numbers.
-KernelRidgeOptions ridge_options(const StateSpace& space, const RunOptions& options, double lambda, std::int64_t rows);
+KernelRidgeOptions ridge_options(const StateSpace& space, const Schema& schema, const RunOptions& options,
+                                 double lambda, std::int64_t rows);
 
 /// What a run needs for its ridge and for choosing actions.
 MethodResources bandit_resources(const BanditTraits& traits, const ProblemShape& shape, const RunOptions& options,

@@ -6,8 +6,8 @@
 #include <functional>
 #include <vector>
 
+#include "regression/kernel_values.hpp"
 #include "scrm/engine/kernel_ridge.hpp"
-#include "scrm/engine/kernel_scan.hpp"
 #include "scrm/engine/libraries.hpp"
 #include "support/kernel_fits.hpp"
 #include "support/kernel_reference.hpp"
@@ -23,13 +23,13 @@ StateKernel polynomial(std::int64_t features, int degree) {
 
 KernelRidge fitted(const StateKernel& kernel, double lambda, std::int64_t points, const RidgeRows& rows,
                    const std::vector<std::size_t>& batches) {
-  return testing::fitted(ridge_with(kernel, lambda, RidgeSolver::nystroem, points), rows, batches);
+  return testing::fitted(ridge_with(kernel, lambda, RidgeSolver::inducing_points, points), rows, batches);
 }
 
 /// Widths by the polynomials of the action.
 std::vector<double> along_actions(const KernelRidge& ridge, const RidgeRows& queries, const StateKernel& kernel) {
   std::vector<double> out;
-  const auto width = static_cast<std::size_t>(kernel.width()), p = static_cast<std::size_t>(kernel.degree);
+  const auto width = static_cast<std::size_t>(kernel.state_size()), p = static_cast<std::size_t>(kernel.degree);
   for (std::size_t i = 0; i < queries.y.size(); ++i) {
     std::vector<double> mean(p + 1), square(2 * p + 1);
     const std::span state(queries.states.data() + i * width, width);
@@ -45,8 +45,9 @@ std::vector<double> along_actions(const KernelRidge& ridge, const RidgeRows& que
 RidgeRows replayed(const StateKernel& kernel, std::int64_t contexts, std::uint64_t seed) {
   RidgeRows rows = ridge_rows(kernel, 4 * contexts, seed);
   for (std::int64_t i = 0; i < 4 * contexts; ++i) {
-    const std::int64_t numbers = i % 4 == 1 ? kernel.width() : kernel.features;
-    std::copy_n(rows.states.begin() + i / 4 * 4 * kernel.width(), numbers, rows.states.begin() + i * kernel.width());
+    const std::int64_t numbers = i % 4 == 1 ? kernel.state_size() : kernel.features;
+    std::copy_n(rows.states.begin() + i / 4 * 4 * kernel.state_size(), numbers,
+                rows.states.begin() + i * kernel.state_size());
   }
   return rows;
 }
@@ -55,7 +56,7 @@ RidgeRows replayed(const StateKernel& kernel, std::int64_t contexts, std::uint64
 RidgeRows with_integers(const StateKernel& kernel, std::int64_t contexts, std::uint64_t seed, int bits = 22) {
   RidgeRows rows = replayed(kernel, contexts, seed);
   for (std::size_t i = 0; i < rows.y.size(); ++i) {
-    double& a = rows.states[(i + 1) * static_cast<std::size_t>(kernel.width()) - 1];
+    double& a = rows.states[(i + 1) * static_cast<std::size_t>(kernel.state_size()) - 1];
     a = std::floor((a + 2) / 4 * std::ldexp(1.0, bits));
   }
   return rows;
@@ -66,7 +67,7 @@ RidgeRows with_integers(const StateKernel& kernel, std::int64_t contexts, std::u
 class Reference {
  public:
   Reference(const StateKernel& kernel, double lambda, const RidgeRows& rows) : kernel_(kernel) {
-    const auto width = static_cast<std::size_t>(kernel.width());
+    const auto width = static_cast<std::size_t>(kernel.state_size());
     const std::size_t d = features(rows.states.data()).size();
     LongMatrix gram{d, d};
     LongVector moment(d, 0.0L);
@@ -162,7 +163,7 @@ void check_against_reference(const StateKernel& kernel, std::int64_t points, con
   const KernelRidge ridge = fitted(kernel, 1, points, rows, {rows.y.size() / 2, rows.y.size() - rows.y.size() / 2});
   const Reference truth(kernel, 1, rows);
   const RidgeRows queries = ridge_rows(kernel, 12, 77);
-  const auto p = static_cast<std::size_t>(kernel.degree), width = static_cast<std::size_t>(kernel.width());
+  const auto p = static_cast<std::size_t>(kernel.degree), width = static_cast<std::size_t>(kernel.state_size());
   const ActionGrid grid{0, 1, std::int64_t{1} << 22};
   for (std::size_t i = 0; i < queries.y.size(); ++i) {
     const std::span context(queries.states.data() + i * width, width - 1);
@@ -199,7 +200,7 @@ TEST_CASE("polynomial nystroem: with every context a point it is exact") {
       const KernelRidge ridge = fitted(kernel, lambda, 40, rows, {96});
       CHECK(ridge.dimension() == (degree == 2 ? 24 : 48) + 9 + 1);
       CHECK(ridge.trace_error() < 1e-12);
-      const RidgeAnswers found = answers(ridge, queries.states, kernel.width());
+      const RidgeAnswers found = answers(ridge, queries.states, kernel.state_size());
       CHECK(difference(found.mean, truth.mean) < 1e-8);
       CHECK(difference(found.width, truth.width) < 1e-8);
       CHECK(difference(along_actions(ridge, queries, kernel), truth.width) < 1e-8);
@@ -217,7 +218,7 @@ TEST_CASE("polynomial nystroem: monomials that are no more than the points are e
     const KernelRidge ridge = fitted(kernel, 2, 20, rows, {100, 140});
     CHECK(ridge.dimension() == feature_dimension(kernel));
     CHECK(ridge.trace_error() == 0);
-    const RidgeAnswers found = answers(ridge, queries.states, kernel.width());
+    const RidgeAnswers found = answers(ridge, queries.states, kernel.state_size());
     CHECK(difference(found.mean, truth.mean) < 1e-9);
     CHECK(difference(found.width, truth.width) < 1e-9);
   }
@@ -234,7 +235,7 @@ TEST_CASE("polynomial nystroem: comes to the exact answer as points grow") {
     CHECK(ridge.dimension() == points + 11 + 1);
     CHECK(ridge.trace_error() < last_trace);
     last_trace = ridge.trace_error();
-    errors.push_back(difference(answers(ridge, queries.states, kernel.width()).mean, truth.mean));
+    errors.push_back(difference(answers(ridge, queries.states, kernel.state_size()).mean, truth.mean));
   }
   CHECK(errors[4] < errors[0] / 10);
   // Of 66 monomials the last.
@@ -249,8 +250,8 @@ TEST_CASE("polynomial nystroem: what points leave out of a context is as uncerta
   const KernelRidge ridge = fitted(kernel, 4, 20, rows, {120});
   // No row has feature 5: of (1 + 100)² nothing is known but what goes with lower powers of it.
   const std::vector<double> far = {0, 0, 0, 0, 0, 1e3, 0};
-  std::vector<double> width(1);
-  ridge.width(far, width);
+  std::vector<double> mean(1), width(1);
+  ridge.mean_and_width(far, mean, width);
   CHECK(width[0] == doctest::Approx(1e6 / 2).epsilon(1e-4));
 }
 

@@ -8,8 +8,10 @@
 #include <cmath>
 #include <vector>
 
+#include "regression/kernel_values.hpp"
 #include "scrm/engine/libraries.hpp"
 #include "scrm/io/error.hpp"
+#include "support/dual_ridge.hpp"
 #include "support/kernel_reference.hpp"
 
 using namespace scrm;
@@ -27,8 +29,8 @@ std::vector<StateKernel> kernels() {
 }
 
 std::vector<RidgeSolver> exact_solvers(const StateKernel& kernel) {
-  if (kernel.kind == KernelKind::gaussian) return {RidgeSolver::dual};
-  return {RidgeSolver::primal, RidgeSolver::dual};
+  if (kernel.kind == KernelKind::gaussian) return {RidgeSolver::inducing_points};
+  return {RidgeSolver::primal, RidgeSolver::inducing_points};
 }
 
 KernelRidgeOptions with(const StateKernel& kernel, double lambda, RidgeSolver solver) {
@@ -43,7 +45,7 @@ KernelRidgeOptions with(const StateKernel& kernel, double lambda, RidgeSolver so
 KernelRidge fitted(const KernelRidgeOptions& options, const RidgeRows& rows, const std::vector<std::int64_t>& batches) {
   KernelRidge ridge(options);
   std::size_t first = 0;
-  const auto width = static_cast<std::size_t>(options.kernel.width());
+  const auto width = static_cast<std::size_t>(options.kernel.state_size());
   for (const std::int64_t batch : batches) {
     const auto n = static_cast<std::size_t>(batch);
     ridge.add(std::span(rows.states).subspan(first * width, n * width), std::span(rows.y).subspan(first, n));
@@ -63,7 +65,7 @@ TEST_CASE("kernel ridge: mean and width are the textbook's, by every exact solve
         for (const RidgeSolver solver : exact_solvers(kernel)) {
           CAPTURE(to_string(solver));
           const KernelRidge ridge = fitted(with(kernel, lambda, solver), rows, {n});
-          const RidgeAnswers found = answers(ridge, queries.states, kernel.width());
+          const RidgeAnswers found = answers(ridge, queries.states, kernel.state_size());
           CHECK(difference(found.mean, truth.mean) < 1e-9);
           CHECK(difference(found.width, truth.width) < 1e-9);
           CHECK(ridge.rows() == n);
@@ -85,7 +87,7 @@ TEST_CASE("kernel ridge: without lambda the mean is that of the shortest solutio
         CAPTURE(to_string(solver));
         CAPTURE(n);
         const KernelRidge ridge = fitted(with(kernel, 0, solver), rows, {n});
-        const RidgeAnswers found = answers(ridge, queries.states, kernel.width());
+        const RidgeAnswers found = answers(ridge, queries.states, kernel.state_size());
         CHECK(difference(found.mean, truth.mean) < 1e-8);
         CHECK(found.width == std::vector<double>(30, 0.0));
       }
@@ -116,7 +118,7 @@ TEST_CASE("kernel ridge: features that never vary, or repeat, take nothing from 
     s[2] = s[0];
   }
   const RidgeAnswers truth = textbook(kernel, 0, rows, rows.states);
-  for (const RidgeSolver solver : {RidgeSolver::primal, RidgeSolver::dual}) {
+  for (const RidgeSolver solver : {RidgeSolver::primal, RidgeSolver::inducing_points}) {
     const KernelRidge ridge = fitted(with(kernel, 0, solver), rows, {60});
     CHECK(difference(answers(ridge, rows.states, 5).mean, truth.mean) < 1e-9);
   }
@@ -127,38 +129,44 @@ TEST_CASE("kernel ridge: batch by batch is as good as at once") {
     const RidgeRows rows = ridge_rows(kernel, 1300, 31), queries = ridge_rows(kernel, 50, 32);
     for (const RidgeSolver solver : exact_solvers(kernel)) {
       const KernelRidgeOptions options = with(kernel, 2.0, solver);
-      const RidgeAnswers once = answers(fitted(options, rows, {1300}), queries.states, kernel.width());
+      const RidgeAnswers once = answers(fitted(options, rows, {1300}), queries.states, kernel.state_size());
       const RidgeAnswers parts =
-          answers(fitted(options, rows, {1, 0, 99, 1, 511, 688}), queries.states, kernel.width());
+          answers(fitted(options, rows, {1, 0, 99, 1, 511, 688}), queries.states, kernel.state_size());
       CHECK(difference(once.mean, parts.mean) < 1e-10);
       CHECK(difference(once.width, parts.width) < 1e-10);
     }
   }
 }
 
-TEST_CASE("kernel ridge: primal and dual agree on many rows") {
+TEST_CASE("kernel ridge: every exact solver agrees with the dual on many rows") {
   for (const StateKernel& kernel : kernels()) {
-    if (kernel.kind == KernelKind::gaussian) continue;
     const RidgeRows rows = ridge_rows(kernel, 1100, 41), queries = ridge_rows(kernel, 700, 42);
-    const RidgeAnswers primal = answers(fitted(with(kernel, 5, RidgeSolver::primal), rows, {1100}), queries.states,
-                                        kernel.width()),
-                       dual = answers(fitted(with(kernel, 5, RidgeSolver::dual), rows, {300, 800}), queries.states,
-                                      kernel.width());
-    CHECK(difference(primal.mean, dual.mean) < 1e-9);
-    CHECK(difference(primal.width, dual.width) < 1e-8);
+    const RidgeAnswers dual = dual_ridge(kernel, 5, rows, queries.states);
+    for (const RidgeSolver solver : exact_solvers(kernel)) {
+      CAPTURE(to_string(solver));
+      const KernelRidge ridge = fitted(with(kernel, 5, solver), rows, {300, 800});
+      const RidgeAnswers found = answers(ridge, queries.states, kernel.state_size());
+      CHECK(difference(found.mean, dual.mean) < 1e-9);
+      CHECK(difference(found.width, dual.width) < 1e-8);
+      CHECK(ridge.trace_error() == 0);
+    }
   }
 }
 
-TEST_CASE("kernel ridge: wide feature maps, summed up tile by tile, agree with the dual") {
+TEST_CASE("kernel ridge: wide feature maps, summed up tile by tile, and all contexts as points agree with the dual") {
   const StateKernel kernel{.kind = KernelKind::polynomial, .features = 33, .degree = 2};
   REQUIRE(feature_dimension(kernel) == 630);
   const RidgeRows rows = ridge_rows(kernel, 300, 51), queries = ridge_rows(kernel, 33, 52);
-  const RidgeAnswers primal =
-      answers(fitted(with(kernel, 10, RidgeSolver::primal), rows, {100, 200}), queries.states, kernel.width());
-  const RidgeAnswers dual =
-      answers(fitted(with(kernel, 10, RidgeSolver::dual), rows, {300}), queries.states, kernel.width());
-  CHECK(difference(primal.mean, dual.mean) < 1e-9);
-  CHECK(difference(primal.width, dual.width) < 1e-9);
+  const RidgeAnswers dual = dual_ridge(kernel, 10, rows, queries.states);
+  for (const RidgeSolver solver : exact_solvers(kernel)) {
+    KernelRidgeOptions options = with(kernel, 10, solver);
+    options.expected_rows = 300;
+    const KernelRidge ridge = fitted(options, rows, {100, 200});
+    CHECK(ridge.dimension() == (solver == RidgeSolver::primal ? 630 : 300 + 34 + 1));
+    const RidgeAnswers found = answers(ridge, queries.states, kernel.state_size());
+    CHECK(difference(found.mean, dual.mean) < 1e-9);
+    CHECK(difference(found.width, dual.width) < 1e-9);
+  }
 }
 
 TEST_CASE("kernel ridge: the shortest solution of wide feature maps, with fewer rows than features and with more") {
@@ -169,16 +177,15 @@ TEST_CASE("kernel ridge: the shortest solution of wide feature maps, with fewer 
     const RidgeRows queries = ridge_rows(kernel, 33, 92);
     // Features 3 and 7 repeat others, and feature 5 is never there.
     for (std::int64_t i = 0; i < n; ++i) {
-      double* s = rows.states.data() + i * kernel.width();
+      double* s = rows.states.data() + i * kernel.state_size();
       s[3] = s[2];
       s[7] = 2 * s[6];
       s[5] = 0;
     }
-    const KernelRidge primal = fitted(with(kernel, 0, RidgeSolver::primal), rows, {n}),
-                      dual = fitted(with(kernel, 0, RidgeSolver::dual), rows, {n});
-    const std::vector<double> found = answers(primal, queries.states, kernel.width()).mean;
+    const KernelRidge primal = fitted(with(kernel, 0, RidgeSolver::primal), rows, {n});
+    const std::vector<double> found = answers(primal, queries.states, kernel.state_size()).mean;
     CAPTURE(n);
-    CHECK(difference(found, answers(dual, queries.states, kernel.width()).mean) < 1e-8);
+    CHECK(difference(found, dual_ridge(kernel, 0, rows, queries.states).mean) < 1e-8);
     if (n <= 120) CHECK(difference(found, textbook(kernel, 0, rows, queries.states).mean) < 1e-8);
   }
 }
@@ -189,9 +196,9 @@ TEST_CASE("kernel ridge: without lambda wide features that no others make up hav
   const RidgeRows queries = ridge_rows(kernel, 33, 94);
   // Feature 5, and with it 24 of the 300, is never there.
   for (std::size_t i = 0; i < 500; ++i) rows.states[23 * i + 5] = 0;
-  const KernelRidge primal = fitted(with(kernel, 0, RidgeSolver::primal), rows, {200, 300}),
-                    dual = fitted(with(kernel, 0, RidgeSolver::dual), rows, {500});
-  CHECK(difference(answers(primal, queries.states, 23).mean, answers(dual, queries.states, 23).mean) < 1e-8);
+  const KernelRidge primal = fitted(with(kernel, 0, RidgeSolver::primal), rows, {200, 300});
+  const RidgeAnswers dual = dual_ridge(kernel, 0, rows, queries.states);
+  CHECK(difference(answers(primal, queries.states, 23).mean, dual.mean) < 1e-8);
 }
 
 TEST_CASE("kernel ridge: a row that repeats the one before it counts again") {
@@ -200,13 +207,13 @@ TEST_CASE("kernel ridge: a row that repeats the one before it counts again") {
     const RidgeRows queries = ridge_rows(kernel, 20, 97);
     for (std::int64_t i = 0; i < 90; ++i) {
       if (i % 5 == 0) continue;
-      std::copy_n(rows.states.begin() + i / 5 * 5 * kernel.width(), kernel.width(),
-                  rows.states.begin() + i * kernel.width());
+      std::copy_n(rows.states.begin() + i / 5 * 5 * kernel.state_size(), kernel.state_size(),
+                  rows.states.begin() + i * kernel.state_size());
     }
     const RidgeAnswers truth = textbook(kernel, 2, rows, queries.states);
     for (const RidgeSolver solver : exact_solvers(kernel)) {
       const RidgeAnswers found =
-          answers(fitted(with(kernel, 2, solver), rows, {48, 42}), queries.states, kernel.width());
+          answers(fitted(with(kernel, 2, solver), rows, {48, 42}), queries.states, kernel.state_size());
       CHECK(difference(found.mean, truth.mean) < 1e-9);
       CHECK(difference(found.width, truth.width) < 1e-9);
     }
@@ -227,13 +234,13 @@ TEST_CASE("kernel ridge: actions between the bits are as good as bits") {
 TEST_CASE("kernel ridge: before any row the mean is zero and the width the kernel's own") {
   for (const StateKernel& kernel : kernels()) {
     const RidgeRows queries = ridge_rows(kernel, 5, 3);
-    for (const RidgeSolver solver : {RidgeSolver::primal, RidgeSolver::dual, RidgeSolver::nystroem}) {
+    for (const RidgeSolver solver : {RidgeSolver::primal, RidgeSolver::inducing_points}) {
       if (solver == RidgeSolver::primal && kernel.kind == KernelKind::gaussian) continue;
       for (const double lambda : {0.0, 4.0}) {
         const KernelRidge ridge = fitted(with(kernel, lambda, solver), {}, {0});
-        const RidgeAnswers found = answers(ridge, queries.states, kernel.width());
+        const RidgeAnswers found = answers(ridge, queries.states, kernel.state_size());
         for (std::size_t i = 0; i < 5; ++i) {
-          const double* s = queries.states.data() + static_cast<std::int64_t>(i) * kernel.width();
+          const double* s = queries.states.data() + static_cast<std::int64_t>(i) * kernel.state_size();
           const auto own = static_cast<double>(std::sqrt(kernel_value(kernel, s, s)));
           CHECK(found.mean[i] == 0);
           CHECK(found.width[i] == doctest::Approx(lambda > 0 ? own / 2 : 0.0).epsilon(1e-12));
@@ -247,12 +254,12 @@ TEST_CASE("action polynomials: give mean and squared width at any action, by eve
   for (const StateKernel& kernel : kernels()) {
     const int p = kernel.power();
     if (p == 0) continue;
-    const std::int64_t w = kernel.width(), last = w - 1, count = 300;
+    const std::int64_t w = kernel.state_size(), last = w - 1, count = 300;
     const RidgeRows rows = ridge_rows(kernel, 120, 61), queries = ridge_rows(kernel, count, 62);
     std::vector<double> contexts;
     for (std::int64_t i = 0; i < count; ++i)
       contexts.insert(contexts.end(), queries.states.begin() + i * w, queries.states.begin() + i * w + last);
-    for (const RidgeSolver solver : {RidgeSolver::primal, RidgeSolver::dual, RidgeSolver::nystroem}) {
+    for (const RidgeSolver solver : {RidgeSolver::primal, RidgeSolver::inducing_points}) {
       for (const double lambda : {0.0, 3.0}) {
         const KernelRidge ridge = fitted(with(kernel, lambda, solver), rows, {20, 100});
         const RidgeAnswers truth = answers(ridge, queries.states, w);
@@ -281,13 +288,13 @@ TEST_CASE("grid means: those of the states spelled out, by every solver of the g
   for (const std::int64_t features : {0, 1, 5}) {
     const StateKernel kernel{.kind = KernelKind::gaussian, .features = features, .length = 0.8};
     const RidgeRows rows = ridge_rows(kernel, 300, 61), queries = ridge_rows(kernel, 150, 62);
-    for (const RidgeSolver solver : {RidgeSolver::dual, RidgeSolver::nystroem}) {
-      KernelRidgeOptions options = with(kernel, 1, solver);
-      options.points = 40;
+    for (const std::optional<std::int64_t> points : {std::optional<std::int64_t>(), {40}}) {
+      KernelRidgeOptions options = with(kernel, 1, RidgeSolver::inducing_points);
+      options.points = points;
       const KernelRidge ridge = fitted(options, rows, {200, 100});
       std::vector<double> contexts, states;
       for (std::int64_t i = 0; i < 150; ++i) {
-        const double* x = queries.states.data() + i * kernel.width();
+        const double* x = queries.states.data() + i * kernel.state_size();
         contexts.insert(contexts.end(), x, x + features);
         for (const double action : actions) {
           states.insert(states.end(), x, x + features);
@@ -297,7 +304,7 @@ TEST_CASE("grid means: those of the states spelled out, by every solver of the g
       std::vector<double> expected(150 * actions.size()), found(expected.size(), -7.0);
       ridge.mean(states, expected);
       ridge.grid_means(contexts, 150, actions, found);
-      CAPTURE(to_string(solver));
+      CAPTURE(points.value_or(0));
       CAPTURE(features);
       CHECK(difference(found, expected) < 1e-9);
     }
@@ -315,7 +322,7 @@ TEST_CASE("bit coefficients: the mean is linear in the bits, by every solver") {
   std::vector<double> contexts;
   for (std::ptrdiff_t i = 0; i < 290; ++i)
     contexts.insert(contexts.end(), queries.states.begin() + 8 * i, queries.states.begin() + 8 * i + 3);
-  for (const RidgeSolver solver : {RidgeSolver::primal, RidgeSolver::dual, RidgeSolver::nystroem}) {
+  for (const RidgeSolver solver : {RidgeSolver::primal, RidgeSolver::inducing_points}) {
     for (const double lambda : {0.0, 1.0}) {
       const KernelRidge ridge = fitted(with(kernel, lambda, solver), rows, {50, 100});
       std::vector<double> coefficients(290 * 6), mean;
@@ -336,8 +343,8 @@ TEST_CASE("kernel ridge: the same bits on 1, 2 and 5 threads") {
     RidgeAnswers found;
     tbb::task_arena(threads).execute([&] {
       KernelRidgeOptions options = with(kernel, 1, solver);
-      options.points = 200;
-      found = answers(fitted(options, rows, {100, 600}), queries.states, kernel.width());
+      if (solver == RidgeSolver::inducing_points) options.points = 200;
+      found = answers(fitted(options, rows, {100, 600}), queries.states, kernel.state_size());
     });
     found.mean.insert(found.mean.end(), found.width.begin(), found.width.end());
     return found.mean;
@@ -345,7 +352,7 @@ TEST_CASE("kernel ridge: the same bits on 1, 2 and 5 threads") {
   std::vector<StateKernel> tried = kernels();
   tried.push_back({.kind = KernelKind::polynomial, .features = 30, .degree = 2});
   for (const StateKernel& kernel : tried) {
-    for (const RidgeSolver solver : {RidgeSolver::primal, RidgeSolver::dual, RidgeSolver::nystroem}) {
+    for (const RidgeSolver solver : {RidgeSolver::primal, RidgeSolver::inducing_points}) {
       if (solver == RidgeSolver::primal && kernel.kind == KernelKind::gaussian) continue;
       const std::vector<double> one = run(kernel, solver, 1);
       CHECK(run(kernel, solver, 2) == one);

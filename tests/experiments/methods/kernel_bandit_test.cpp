@@ -338,16 +338,19 @@ TEST_CASE("kernel bandits: inducing points are as many as asked for, and what th
   CHECK(exact.curves.at("trace_error").back() == 0);
 }
 
-TEST_CASE("kernel bandits: integers too large for kernel values go by powers of the action") {
+TEST_CASE("kernel bandits: contexts are the points where their monomials are more") {
   RunOptions options;
-  const auto solver = [&](std::int64_t features, int labels, double lambda) {
-    return ridge_options(space_of(KernelKind::polynomial, features, labels), options, lambda, 3000).solver;
+  Schema schema;
+  schema.replays = 4;
+  const auto chosen = [&](std::int64_t features, std::int64_t rows) {
+    return ridge_options(space_of(KernelKind::polynomial, features, 6), schema, options, 1, rows);
   };
-  CHECK(solver(294, 6, 1) == RidgeSolver::dual);
-  CHECK(solver(294, 13, 1) == RidgeSolver::nystroem);
-  CHECK(solver(294, 13, 100) == RidgeSolver::dual);
-  CHECK(solver(294, 22, 100) == RidgeSolver::nystroem);
-  CHECK(solver(20, 22, 1) == RidgeSolver::primal);
+  CHECK(chosen(294, 6448).solver == RidgeSolver::inducing_points);
+  CHECK_FALSE(chosen(294, 6448).points);
+  CHECK(KernelRidge::max_dimension(chosen(294, 6448), 6448) == 1612 + 295 + 1);
+  CHECK(chosen(103, 6476).solver == RidgeSolver::inducing_points);
+  CHECK(chosen(294, 40'000).points == 1000);
+  CHECK(chosen(20, 6448).solver == RidgeSolver::primal);
 }
 
 TEST_CASE("kernel bandits: bits with too many features for widths are learned from by their means") {
@@ -356,8 +359,8 @@ TEST_CASE("kernel bandits: bits with too many features for widths are learned fr
   options.bandit.encoding = ActionEncoding::bits;
   const auto problem = labelled_problem(separable_data(2000, 64), 1, options);
   const StateSpace space = space_of(KernelKind::bits, 64, 64);
-  REQUIRE(ridge_options(space, options, 1, problem->shape().batch_rows(0) + problem->shape().batch_rows(1)).solver ==
-          RidgeSolver::iterative);
+  const std::int64_t rows = problem->shape().batch_rows(0) + problem->shape().batch_rows(1);
+  REQUIRE(ridge_options(space, problem->schema(), options, 1, rows).solver == RidgeSolver::conjugate_gradient);
   const RunRecord record = rolled_out(*problem, "bkucb", 1, options);
   CHECK(record.curves.at("dimension").back() == 65 * 65);
   CHECK(record.final_loss < problem->test_loss(*problem->constant_policy(false)) - 0.1);
@@ -368,7 +371,7 @@ TEST_CASE("kernel bandits: 22 labels as one integer are chosen by points as by a
   limit_openblas_to_one_thread();
   KernelRidgeOptions inducing;
   inducing.kernel = space.kernel;
-  inducing.solver = RidgeSolver::nystroem;
+  inducing.solver = RidgeSolver::inducing_points;
   inducing.points = 5;  // of 6 monomials
   KernelRidgeOptions exact = inducing;
   exact.solver = RidgeSolver::primal;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "scrm/engine/kernel_state.hpp"
+#include "scrm/engine/kernel_ridge.hpp"
 #include "scrm/engine/learn.hpp"
 #include "scrm/experiments/batch_plan.hpp"
 #include "scrm/kernels/policy.hpp"

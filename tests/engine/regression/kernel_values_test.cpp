@@ -1,5 +1,5 @@
 // labels: fast
-#include "scrm/engine/kernel_state.hpp"
+#include "regression/kernel_values.hpp"
 
 #include <doctest/doctest.h>
 
@@ -24,6 +24,10 @@ std::vector<StateKernel> kernels_of(std::int64_t features) {
   return out;
 }
 
+Eigen::Map<const Eigen::MatrixXd> columns(const StateKernel& kernel, const RidgeRows& rows) {
+  return {rows.states.data(), kernel.state_size(), std::ssize(rows.y)};
+}
+
 }  // namespace
 
 TEST_CASE("kernel blocks: are the kernel's values, into any leading dimension, and the diagonal is theirs") {
@@ -33,9 +37,10 @@ TEST_CASE("kernel blocks: are the kernel's values, into any leading dimension, a
         const RidgeRows a = ridge_rows(kernel, na, 1), b = ridge_rows(kernel, nb, 2);
         const LongMatrix truth = kernel_matrix(kernel, a.states, b.states);
         const std::int64_t leading = na + 3;
-        std::vector<double> out(static_cast<std::size_t>(leading * nb), -7.0), diagonal(static_cast<std::size_t>(na));
-        kernel_block(kernel, a.states.data(), na, b.states.data(), nb, out.data(), leading);
-        kernel_diagonal(kernel, a.states.data(), na, diagonal.data());
+        std::vector<double> out(static_cast<std::size_t>(leading * nb), -7.0);
+        kernel_values(kernel, columns(kernel, a), columns(kernel, b),
+                      Eigen::Map<Eigen::MatrixXd>(out.data(), leading, nb).topRows(na));
+        const Eigen::VectorXd diagonal = kernel_diagonal(kernel, columns(kernel, a));
         for (int j = 0; j < nb; ++j) {
           for (int i = 0; i < na; ++i)
             CHECK(out[static_cast<std::size_t>(i + j * leading)] ==
@@ -45,9 +50,8 @@ TEST_CASE("kernel blocks: are the kernel's values, into any leading dimension, a
           CHECK(out[static_cast<std::size_t>(na + j * leading)] == -7.0);
         }
         for (int i = 0; i < na; ++i) {
-          const double* s = a.states.data() + i * kernel.width();
-          CHECK(diagonal[static_cast<std::size_t>(i)] ==
-                doctest::Approx(static_cast<double>(kernel_value(kernel, s, s))).epsilon(1e-13));
+          const double* s = a.states.data() + i * kernel.state_size();
+          CHECK(diagonal[i] == doctest::Approx(static_cast<double>(kernel_value(kernel, s, s))).epsilon(1e-13));
         }
       }
     }
@@ -60,7 +64,7 @@ TEST_CASE("kernel blocks: gaussian values keep their digits far from zero") {
   for (double& s : a.states) s = 1e6 + 0.1 * s;
   const LongMatrix truth = kernel_matrix(kernel, a.states, a.states);
   std::vector<double> out(36);
-  kernel_block(kernel, a.states.data(), 6, a.states.data(), 6, out.data(), 6);
+  kernel_values(kernel, columns(kernel, a), columns(kernel, a), Eigen::Map<Eigen::MatrixXd>(out.data(), 6, 6));
   for (int j = 0; j < 6; ++j) {
     for (int i = 0; i < 6; ++i)
       CHECK(out[static_cast<std::size_t>(i + 6 * j)] ==
@@ -73,12 +77,12 @@ TEST_CASE("feature maps: products of features are the kernel's values") {
   for (const std::int64_t features : {0, 1, 3, 12}) {
     for (const StateKernel& kernel : kernels_of(features)) {
       if (kernel.kind == KernelKind::gaussian) continue;
-      const StateFeatures map(kernel);
+      const FiniteFeatures map(kernel);
       CHECK(map.dimension() == feature_dimension(kernel).value());
       const auto d = static_cast<std::size_t>(map.dimension());
       const RidgeRows rows = ridge_rows(kernel, 4, 5);
       std::vector<double> phi(4 * d);
-      map.fill(rows.states.data(), 4, phi.data());
+      map.fill(columns(kernel, rows), Eigen::Map<Eigen::MatrixXd>(phi.data(), map.dimension(), 4));
       const LongMatrix truth = kernel_matrix(kernel, rows.states, rows.states);
       for (std::size_t i = 0; i < 4; ++i) {
         for (std::size_t j = 0; j < 4; ++j) {
@@ -87,44 +91,6 @@ TEST_CASE("feature maps: products of features are the kernel's values") {
           const auto value = static_cast<double>(truth(i, j));
           CHECK(product == doctest::Approx(value).epsilon(1e-11).scale(1));
         }
-      }
-    }
-  }
-}
-
-TEST_CASE("powers of the action: features, kernel values and their diagonal are polynomials in a state's last number") {
-  for (const std::int64_t features : {0, 1, 4}) {
-    for (const StateKernel& kernel : kernels_of(features)) {
-      const int p = kernel.power();
-      if (p == 0) continue;
-      const std::int64_t w = kernel.width(), last = w - 1;
-      const RidgeRows a = ridge_rows(kernel, 6, 1), b = ridge_rows(kernel, 3, 2);
-      std::vector<double> contexts;
-      for (std::int64_t j = 0; j < 3; ++j)
-        contexts.insert(contexts.end(), b.states.begin() + j * w, b.states.begin() + j * w + last);
-      const StateFeatures map(kernel);
-      const std::int64_t d = map.dimension();
-      std::vector<double> values(static_cast<std::size_t>(6 * 3 * (p + 1))),
-          diagonal(static_cast<std::size_t>(3 * (2 * p + 1))), phi(static_cast<std::size_t>(d * 3)),
-          powers(static_cast<std::size_t>(d * 3 * (p + 1)));
-      kernel_power_block(kernel, a.states.data(), 6, contexts.data(), 3, values.data(), 6);
-      kernel_power_diagonal(kernel, contexts.data(), 3, diagonal.data());
-      map.fill(b.states.data(), 3, phi.data());
-      map.fill_powers(contexts.data(), 3, powers.data());
-      for (std::int64_t j = 0; j < 3; ++j) {
-        const double* s = b.states.data() + j * w;
-        const double t = s[last];
-        const auto sum = [&](const std::vector<double>& from, std::int64_t start, std::int64_t step, int terms) {
-          double total = 0;
-          for (int q = 0; q < terms; ++q) total += std::pow(t, q) * from[static_cast<std::size_t>(start + q * step)];
-          return doctest::Approx(total).epsilon(1e-11).scale(1);
-        };
-        for (std::int64_t i = 0; i < 6; ++i)
-          CHECK(static_cast<double>(kernel_value(kernel, a.states.data() + i * w, s)) ==
-                sum(values, j * (p + 1) * 6 + i, 6, p + 1));
-        CHECK(static_cast<double>(kernel_value(kernel, s, s)) == sum(diagonal, j * (2 * p + 1), 1, 2 * p + 1));
-        for (std::int64_t m = 0; m < d; ++m)
-          CHECK(phi[static_cast<std::size_t>(j * d + m)] == sum(powers, j * (p + 1) * d + m, d, p + 1));
       }
     }
   }
@@ -146,6 +112,6 @@ TEST_CASE("kernels that cannot be are refused by name") {
   CHECK_THROWS_WITH_AS(check({.kind = KernelKind::polynomial, .degree = 0}), doctest::Contains("degree is 0"), Error);
   CHECK_THROWS_WITH_AS(check({.kind = KernelKind::gaussian, .length = -1}), doctest::Contains("length is -1"), Error);
   CHECK_THROWS_AS(check({.kind = KernelKind::linear, .features = 3, .actions = 0}), Error);
-  CHECK_THROWS_AS(StateFeatures({.kind = KernelKind::gaussian}), Error);
-  CHECK_THROWS_AS(StateFeatures({.kind = KernelKind::polynomial, .features = 2000, .degree = 9}), Error);
+  CHECK_THROWS_AS(FiniteFeatures({.kind = KernelKind::gaussian}), Error);
+  CHECK_THROWS_AS(FiniteFeatures({.kind = KernelKind::polynomial, .features = 2000, .degree = 9}), Error);
 }

@@ -1,5 +1,5 @@
 // labels: fast
-#include "scrm/engine/kernel_scan.hpp"
+#include "scrm/engine/kernel_ridge.hpp"
 
 #include <doctest/doctest.h>
 

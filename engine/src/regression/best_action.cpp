@@ -1,4 +1,4 @@
-#include "scrm/engine/kernel_scan.hpp"
+#include "scrm/engine/kernel_ridge.hpp"
 
 #include <fmt/format.h>
 
