@@ -8,9 +8,16 @@
 #include "scrm/io/error.hpp"
 
 namespace scrm {
+
+// Each is defined in its own file policy/NAME.cpp; a new one needs its name here and in the list.
+PolicyKindDefinition gaussian_kind();
+PolicyKindDefinition lognormal_kind();
+PolicyKindDefinition softmax_kind();
+PolicyKindDefinition multilabel_kind();
+PolicyKindDefinition uniform_kind();
+
 namespace {
 
-/// A new built-in kind has its line here.
 std::deque<PolicyKindDefinition>& registry() {
   static std::deque<PolicyKindDefinition> kinds = {
       gaussian_kind(),    //

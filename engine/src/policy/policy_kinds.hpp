@@ -1,4 +1,4 @@
-/// The built-in kinds of policy, each defined in the file of its name, and what they share.
+/// What the built-in kinds of policy share. Each is defined in the file of its name and listed in policy_kinds.cpp.
 #pragma once
 
 #include <algorithm>
@@ -8,12 +8,6 @@
 #include "scrm/engine/target_policy.hpp"
 
 namespace scrm {
-
-PolicyKindDefinition gaussian_kind();
-PolicyKindDefinition lognormal_kind();
-PolicyKindDefinition softmax_kind();
-PolicyKindDefinition multilabel_kind();
-PolicyKindDefinition uniform_kind();
 
 /// Scratch slots of policies, after the caller's: scores, a panel of contexts as doubles, and products of a gradient.
 enum ScratchSlot { kScoresSlot = PolicyScratch::kCallerSlot + 1, kPanelSlot, kProductSlot, kScratchSlots };

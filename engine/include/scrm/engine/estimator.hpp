@@ -98,7 +98,7 @@ struct Estimator {
   std::optional<LearningRule> learning = std::nullopt;  ///< none: it cannot be learned with
 };
 
-// The built-in ones: a file each in engine/src/estimate, and a place in the list of estimators.cpp.
+// The built-in ones, for those who choose one by default: a file each in engine/src/estimate, listed in estimators.cpp.
 extern const Estimator kIpsEstimator, kClippedEstimator, kSnipsEstimator, kIpsIxEstimator, kAdditiveEstimator;
 
 /// Every estimator, in the order of reports: the built-in ones, then those registered.
