@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 
 #include "cli/command.hpp"
 #include "report/acted_csv.hpp"
+#include "report/clock.hpp"
 #include "report/terminal.hpp"
 #include "scrm/engine/shard_source.hpp"
 #include "scrm/engine/write_shards.hpp"
@@ -230,7 +230,7 @@ void print_summary(const ActCommand& command, const Schema& schema, const Action
 }
 
 void run_act(const ActCommand& command) {
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const Policy policy = read_policy(command.policy);
   validate_options(command, policy);
   Output output(command);
@@ -247,7 +247,7 @@ void run_act(const ActCommand& command) {
   }
   const ActionTotals totals = source.totals();
   output.commit();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = watch.seconds();
   command.common.json ? print_json(command, schema, totals, seconds) : print_summary(command, schema, totals, seconds);
 }
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -8,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "cli/number_options.hpp"
+#include "report/clock.hpp"
 #include "report/evaluation_text.hpp"
 #include "scrm/engine/evaluate.hpp"
 #include "scrm/engine/shard_source.hpp"
@@ -61,7 +61,7 @@ void run_evaluate(EvaluateCommand& command) {
   }
   command.options.clip = number_or_auto(command.clip, "--clip");
   command.options.alpha = number_or_auto(command.alpha, "--alpha");
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   ReadOptions read;
   read.reward = command.reward;
   read.targets = command.targets;
@@ -71,7 +71,7 @@ void run_evaluate(EvaluateCommand& command) {
   if (!command.logging_policies.empty()) add_rollouts(command, source.dataset(), policies, report);
 
   EvaluationContext context;
-  context.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  context.seconds = watch.seconds();
   context.threads = command.common.threads;
   if (command.common.json) {
     fmt::print("{}\n", evaluation_json(report, context).dump());

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -10,6 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/labelled_import.hpp"
+#include "report/clock.hpp"
 #include "report/terminal.hpp"
 #include "scrm/io/csv_import.hpp"
 #include "scrm/io/error.hpp"
@@ -137,13 +137,13 @@ void run_csv(ImportOptions& options) {
   options.import.file = options.files.front();
   options.import.out = options.out;
   resolve_options(options);
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const Progress bar = progress_bar("import", options.common.quiet, "bytes");
   const auto on_bytes = [&bar](std::int64_t done, std::int64_t total) {
     if (bar && total > 0) bar(done, total);
   };
   const CsvImportResult result = import_csv(options.import, on_bytes);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = watch.seconds();
   warn_of_skipped(options, result);
   if (options.common.json)
     print_json(options, result, seconds);

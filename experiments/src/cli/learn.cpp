@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -9,6 +8,7 @@
 
 #include "cli/command.hpp"
 #include "cli/number_options.hpp"
+#include "report/clock.hpp"
 #include "report/learning_text.hpp"
 #include "report/terminal.hpp"
 #include "report/version.hpp"
@@ -185,7 +185,7 @@ void run_learn(LearnCommand& command) {
   if (!(command.holdout >= 0 && command.holdout < 1)) {
     throw Error(ErrorKind::usage, fmt::format("--holdout is {}, but must lie in [0, 1)", command.holdout));
   }
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   LearnContext context;
   ReadOptions read;
   read.reward = command.reward;
@@ -216,7 +216,7 @@ void run_learn(LearnCommand& command) {
   context.estimator = command.estimator;
   context.penalty = options.rules.penalty;
   context.holdout = command.holdout;
-  context.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  context.seconds = watch.seconds();
   context.threads = command.common.threads;
   fmt::print("{}", command.common.json ? learning_json(report, outcomes, context).dump() + "\n"
                                        : learning_text(report, outcomes, context));

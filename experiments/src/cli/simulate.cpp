@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "cli/command.hpp"
+#include "report/clock.hpp"
 #include "report/terminal.hpp"
 #include "scrm/engine/write_shards.hpp"
 #include "scrm/experiments/simulated_source.hpp"
@@ -75,7 +75,7 @@ void print_result(const SimulateCommand& command, const Schema& schema, std::int
 }
 
 void run_simulate(SimulateCommand& command) {
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const std::shared_ptr<const Environment> environment =
       make_environment(command.environment, {command.rows.rollout_key.seed, command.actions});
   validate_options(command, *environment);
@@ -95,8 +95,7 @@ void run_simulate(SimulateCommand& command) {
     write_policy(command.policy_out, policy, "the policy that logged " + command.out);
   }
   folder.commit();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  print_result(command, source.schema(), bytes, seconds.count());
+  print_result(command, source.schema(), bytes, watch.seconds());
 }
 
 std::string environment_help() {
