@@ -39,15 +39,14 @@ struct ImportOptions {
 
 char parse_delimiter(const std::string& text) {
   if (text == "\\t" || text == "tab") return '\t';
-  if (text.size() != 1)
-    throw Error(ErrorKind::usage, fmt::format("--delimiter '{}' is not one character; write , or ; or tab", text));
+  if (text.size() != 1) fail_usage(fmt::format("--delimiter '{}' is not one character; write , or ; or tab", text));
   return text.front();
 }
 
 std::pair<std::string, std::string> parse_target(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-    throw Error(ErrorKind::usage, fmt::format("--target '{}' is not NAME=COLUMN, such as newmodel=p_new", text));
+    fail_usage(fmt::format("--target '{}' is not NAME=COLUMN, such as newmodel=p_new", text));
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
@@ -123,8 +122,7 @@ void print_summary(const ImportOptions& options, const CsvImportResult& result, 
 void reject_flags(const std::vector<const CLI::Option*>& flags, const std::string& format, const char* belongs_to) {
   for (const CLI::Option* flag : flags) {
     if (flag->count() == 0) continue;
-    throw Error(ErrorKind::usage,
-                fmt::format("{} belongs to --format {}, not to {}", flag->get_name(), belongs_to, format));
+    fail_usage(fmt::format("{} belongs to --format {}, not to {}", flag->get_name(), belongs_to, format));
   }
 }
 
@@ -255,9 +253,7 @@ void add_import_command(CLI::App& program) {
   command->add_option("--out", options->out, "An .h5 file; csv: or a folder for part-00000.h5, part-00001.h5, ...")
       ->required()
       ->type_name("PATH");
-  command->add_option("--compress", options->compress, "gzip: smaller files, slower to write")
-      ->check(CLI::IsMember({"gzip", "none"}))
-      ->type_name("HOW");
+  add_compress_option(*command, options->compress, "gzip: smaller files, slower to write");
   options->csv_flags = options_added(*command, [&] {
     add_column_options(*command, *options);
     add_other_options(*command, *options);

@@ -70,7 +70,7 @@ void add_inspect_command(CLI::App& program) {
   app.footer("Example:\n  scrm inspect logs --skip-bad-rows");
   app.add_option("data", command->paths, "Shards (.h5 files) or folders of them")->required()->type_name("DATA");
   app.add_flag("--skip-bad-rows", command->skip_bad_rows, "Report bad rows without failing");
-  app.add_flag("--reward", command->reward, "`loss` holds rewards: larger is better");
+  add_reward_flag(app, command->reward);
   add_common_options(app, command->common);
   app.callback([command] { run_inspect(*command); });
 }
