@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 
 #include "cli/command.hpp"
 #include "report/acted_csv.hpp"
+#include "report/clock.hpp"
 #include "report/terminal.hpp"
 #include "scrm/engine/policy_kind.hpp"
 #include "scrm/engine/shard_source.hpp"
@@ -25,9 +25,6 @@ namespace scrm {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kMaxShards = 100000;    // names have five digits
-constexpr int kMaxActions = 1 << 16;  // far beyond what fits a row, and small enough that sizes cannot overflow
 
 struct ActCommand {
   CommonOptions common;
@@ -44,10 +41,6 @@ struct ActCommand {
   int num_actions = 0;
   bool overwrite = false;
 };
-
-[[noreturn]] void fail_usage(const std::string& what) {
-  throw Error(ErrorKind::usage, what);
-}
 
 /// Fails where the output would replace the contexts by rows without losses.
 void require_distinct_output(const std::string& out, const std::vector<std::string>& contexts) {
@@ -230,7 +223,7 @@ void print_summary(const ActCommand& command, const Schema& schema, const Action
 }
 
 void run_act(const ActCommand& command) {
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const Policy policy = read_policy(command.policy);
   validate_options(command, policy);
   Output output(command);
@@ -247,22 +240,16 @@ void run_act(const ActCommand& command) {
   }
   const ActionTotals totals = source.totals();
   output.commit();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = watch.seconds();
   command.common.json ? print_json(command, schema, totals, seconds) : print_summary(command, schema, totals, seconds);
 }
 
 void add_output_options(CLI::App& app, ActCommand& command) {
   app.add_option("--out", command.out, "Folder for the shards; must be new or empty")->type_name("DIR");
   app.add_option("--csv", command.csv, "Instead of --out: one CSV file")->type_name("FILE");
-  app.add_option("--shards", command.shards, "Files to split the rows over; default 1")
-      ->check(CLI::Range(1, kMaxShards))
-      ->type_name("K");
-  app.add_option("--compress", command.compress, "gzip (shuffle + deflate) or none")
-      ->check(CLI::IsMember({"gzip", "none"}))
-      ->type_name("HOW");
-  app.add_option("--chunk-rows", command.chunk_rows, "Rows in a chunk of the files; default 65,536")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))
-      ->type_name("N");
+  add_shards_option(app, command.shards);
+  add_compress_option(app, command.compress, "gzip (shuffle + deflate) or none");
+  add_chunk_rows_option(app, command.chunk_rows);
   app.add_flag("--overwrite", command.overwrite, "Replace a folder of shards, or a CSV file, that is there already");
 }
 
@@ -286,9 +273,7 @@ void add_act_command(CLI::App& program) {
       ->allow_extra_args(false)
       ->type_name("A,B,...");
   app.add_option("--seed", command->rollout_key.seed, "Seed of all randomness")->required()->type_name("S");
-  app.add_option("--rollout", command->rollout_key.rollout, "Number of the deployment; default 0")
-      ->check(CLI::Range(0, kMaxRollout))
-      ->type_name("T");
+  add_rollout_option(app, command->rollout_key.rollout, "Number of the deployment; default 0");
   app.add_option("--action-kind", command->action_kind, "Uniform policies: categorical or multilabel")
       ->check(CLI::IsMember({"categorical", "multilabel"}))
       ->type_name("KIND");

@@ -11,6 +11,7 @@
 
 #include "report/terminal.hpp"
 #include "scrm/engine/threads.hpp"
+#include "scrm/experiments/environment.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/numbers.hpp"
 
@@ -67,19 +68,54 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
       ->group("Common");
 }
 
+void add_shards_option(CLI::App& command, int& shards) {
+  // Names have five digits.
+  command.add_option("--shards", shards, "Files to split the rows over; default 1")
+      ->check(CLI::Range(1, 100'000))
+      ->type_name("K");
+}
+
+void add_compress_option(CLI::App& command, std::string& compress, const std::string& help) {
+  command.add_option("--compress", compress, help)->check(CLI::IsMember({"gzip", "none"}))->type_name("HOW");
+}
+
+void add_chunk_rows_option(CLI::App& command, std::int64_t& rows) {
+  command.add_option("--chunk-rows", rows, "Rows in a chunk of the files; default 65,536")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))
+      ->type_name("N");
+}
+
+void add_rollout_option(CLI::App& command, int& rollout, const std::string& help) {
+  command.add_option("--rollout", rollout, help)->check(CLI::Range(0, kMaxRollout))->type_name("T");
+}
+
+void add_logging_policy_option(CLI::App& command, std::vector<std::string>& files, const std::string& use) {
+  command.add_option("--logging-policy", files, "The policy that logged a rollout; repeat it in rollout order " + use)
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
+void add_reward_flag(CLI::App& command, bool& reward) {
+  command.add_flag("--reward", reward, "`loss` holds rewards: larger is better");
+}
+
+void fail_usage(const std::string& what) {
+  throw Error(ErrorKind::usage, what);
+}
+
 std::size_t parse_size(const std::string& text) {
-  const auto fail_usage = [&](const char* why) -> std::size_t {
-    throw Error(ErrorKind::usage, fmt::format("size '{}' {}; write for instance 512M, 4G or 1.5GiB", text, why));
+  const auto fail_size = [&](const char* why) -> std::size_t {
+    fail_usage(fmt::format("size '{}' {}; write for instance 512M, 4G or 1.5GiB", text, why));
   };
   const std::size_t digits = std::min(text.find_first_not_of("+-.0123456789"), text.size());
   const std::optional<double> number = parse_double(text.substr(0, digits));
-  if (!number) return fail_usage("is not a number with a unit");
+  if (!number) return fail_size("is not a number with a unit");
   const double unit = unit_bytes(text.substr(std::min(text.find_first_not_of(" \t", digits), text.size())));
-  if (unit == 0) return fail_usage("has a unit that is none of K, M, G, T");
+  if (unit == 0) return fail_size("has a unit that is none of K, M, G, T");
   const double bytes = std::floor(*number * unit);
-  if (bytes < 1) return fail_usage("is less than one byte");
+  if (bytes < 1) return fail_size("is less than one byte");
   if (bytes >= static_cast<double>(std::numeric_limits<std::int64_t>::max()))
-    return fail_usage("is larger than any machine");
+    return fail_size("is larger than any machine");
   return static_cast<std::size_t>(bytes);
 }
 

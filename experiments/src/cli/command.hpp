@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "scrm/engine/pass.hpp"
 
@@ -24,10 +26,23 @@ struct CommonOptions {
 /// Adds --json, --quiet, --threads and --memory (sizes like 512M, 4G, 1.5GiB).
 void add_common_options(CLI::App& command, CommonOptions& options);
 
+inline constexpr int kMaxActions = 1 << 16;  ///< far beyond what fits a row, and small enough that no size overflows
+
+// Options that several commands have, each said once; `help` is where what they do differs.
+void add_shards_option(CLI::App& command, int& shards);
+void add_compress_option(CLI::App& command, std::string& compress, const std::string& help);
+void add_chunk_rows_option(CLI::App& command, std::int64_t& rows);
+void add_rollout_option(CLI::App& command, int& rollout, const std::string& help);
+void add_logging_policy_option(CLI::App& command, std::vector<std::string>& files, const std::string& use);
+void add_reward_flag(CLI::App& command, bool& reward);
+
+/// Ends the command with exit code 2.
+[[noreturn]] void fail_usage(const std::string& what);
+
 /// Bytes of "512M", "4G", "1.5GiB", "1000000"; throws a usage Error that shows an example.
 std::size_t parse_size(const std::string& text);
 
-// One function per command, each in its own file command_NAME.cpp: adds the sub-command, its help with an example, and
+// One function per command, each in its own file cli/NAME.cpp: adds the sub-command, its help with an example, and
 // the callback that runs it. Failures are thrown as Error. Registered in program.cpp.
 void add_simulate_command(CLI::App& program);
 void add_import_command(CLI::App& program);

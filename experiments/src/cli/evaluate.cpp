@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -9,6 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/estimator_help.hpp"
 #include "cli/number_options.hpp"
+#include "report/clock.hpp"
 #include "report/evaluation_text.hpp"
 #include "scrm/engine/evaluate.hpp"
 #include "scrm/engine/policy_kind.hpp"
@@ -58,11 +58,11 @@ void add_rollouts(const EvaluateCommand& command, const Dataset& dataset, const 
 
 void run_evaluate(EvaluateCommand& command) {
   if (command.policies.empty() && command.targets.empty()) {
-    throw Error(ErrorKind::usage, "there is no policy to evaluate: give --policy FILE or --target NAME");
+    fail_usage("there is no policy to evaluate: give --policy FILE or --target NAME");
   }
   command.options.clip = number_or_auto(command.clip, "--clip");
   command.options.alpha = number_or_auto(command.alpha, "--alpha");
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   ReadOptions read;
   read.reward = command.reward;
   read.targets = command.targets;
@@ -72,7 +72,7 @@ void run_evaluate(EvaluateCommand& command) {
   if (!command.logging_policies.empty()) add_rollouts(command, source.dataset(), policies, report);
 
   EvaluationContext context;
-  context.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  context.seconds = watch.seconds();
   context.threads = command.common.threads;
   if (command.common.json) {
     fmt::print("{}\n", evaluation_json(report, context).dump());
@@ -113,12 +113,9 @@ void add_evaluate_command(CLI::App& program) {
   app.add_option("--seed", command->options.seed, "Seed of the bootstrap; default 0")->type_name("S");
   app.add_option("--replicates", command->options.replicates, "Replicates of the bootstrap; default 1000")
       ->type_name("N");
-  app.add_option("--logging-policy", command->logging_policies,
-                 "The policy that logged a rollout; repeat it in rollout order for mis-naive and mis-balance")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
+  add_logging_policy_option(app, command->logging_policies, "for mis-naive and mis-balance");
   app.add_flag("--skip-bad-rows", command->options.skip_bad_rows, "Go on without bad rows and count them");
-  app.add_flag("--reward", command->reward, "`loss` holds rewards: larger is better");
+  add_reward_flag(app, command->reward);
   add_common_options(app, command->common);
   app.callback([command] { run_evaluate(*command); });
 }

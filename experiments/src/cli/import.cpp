@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -10,6 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/labelled_import.hpp"
+#include "report/clock.hpp"
 #include "report/terminal.hpp"
 #include "scrm/io/csv_import.hpp"
 #include "scrm/io/error.hpp"
@@ -39,15 +39,14 @@ struct ImportOptions {
 
 char parse_delimiter(const std::string& text) {
   if (text == "\\t" || text == "tab") return '\t';
-  if (text.size() != 1)
-    throw Error(ErrorKind::usage, fmt::format("--delimiter '{}' is not one character; write , or ; or tab", text));
+  if (text.size() != 1) fail_usage(fmt::format("--delimiter '{}' is not one character; write , or ; or tab", text));
   return text.front();
 }
 
 std::pair<std::string, std::string> parse_target(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-    throw Error(ErrorKind::usage, fmt::format("--target '{}' is not NAME=COLUMN, such as newmodel=p_new", text));
+    fail_usage(fmt::format("--target '{}' is not NAME=COLUMN, such as newmodel=p_new", text));
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
@@ -123,8 +122,7 @@ void print_summary(const ImportOptions& options, const CsvImportResult& result, 
 void reject_flags(const std::vector<const CLI::Option*>& flags, const std::string& format, const char* belongs_to) {
   for (const CLI::Option* flag : flags) {
     if (flag->count() == 0) continue;
-    throw Error(ErrorKind::usage,
-                fmt::format("{} belongs to --format {}, not to {}", flag->get_name(), belongs_to, format));
+    fail_usage(fmt::format("{} belongs to --format {}, not to {}", flag->get_name(), belongs_to, format));
   }
 }
 
@@ -137,13 +135,13 @@ void run_csv(ImportOptions& options) {
   options.import.file = options.files.front();
   options.import.out = options.out;
   resolve_options(options);
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const Progress bar = progress_bar("import", options.common.quiet, "bytes");
   const auto on_bytes = [&bar](std::int64_t done, std::int64_t total) {
     if (bar && total > 0) bar(done, total);
   };
   const CsvImportResult result = import_csv(options.import, on_bytes);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = watch.seconds();
   warn_of_skipped(options, result);
   if (options.common.json)
     print_json(options, result, seconds);
@@ -255,9 +253,7 @@ void add_import_command(CLI::App& program) {
   command->add_option("--out", options->out, "An .h5 file; csv: or a folder for part-00000.h5, part-00001.h5, ...")
       ->required()
       ->type_name("PATH");
-  command->add_option("--compress", options->compress, "gzip: smaller files, slower to write")
-      ->check(CLI::IsMember({"gzip", "none"}))
-      ->type_name("HOW");
+  add_compress_option(*command, options->compress, "gzip: smaller files, slower to write");
   options->csv_flags = options_added(*command, [&] {
     add_column_options(*command, *options);
     add_other_options(*command, *options);

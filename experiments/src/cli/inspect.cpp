@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/command.hpp"
+#include "report/clock.hpp"
 #include "report/inspection.hpp"
 #include "report/labelled_text.hpp"
 #include "report/terminal.hpp"
@@ -44,7 +44,7 @@ void run_inspect(const InspectCommand& command) {
       throw Error(ErrorKind::usage, "is a labelled data set, not a shard; inspect it alone", {.file = path});
     return inspect_labelled(path, command.common.json);
   }
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   ReadOptions read;
   read.reward = command.reward;
   read.all_targets = true;
@@ -55,7 +55,7 @@ void run_inspect(const InspectCommand& command) {
   inspection.shards = source.dataset().shards();
   inspection.rows = source.rows();
   std::tie(inspection.summary, inspection.audit) = summarize(source, command.common.pass("inspecting"));
-  inspection.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  inspection.seconds = watch.seconds();
 
   // What was found comes first, whole; then the bad rows decide how the command ends.
   fmt::print("{}", command.common.json ? inspection_json(inspection).dump() + "\n" : inspection_text(inspection));
@@ -70,7 +70,7 @@ void add_inspect_command(CLI::App& program) {
   app.footer("Example:\n  scrm inspect logs --skip-bad-rows");
   app.add_option("data", command->paths, "Shards (.h5 files) or folders of them")->required()->type_name("DATA");
   app.add_flag("--skip-bad-rows", command->skip_bad_rows, "Report bad rows without failing");
-  app.add_flag("--reward", command->reward, "`loss` holds rewards: larger is better");
+  add_reward_flag(app, command->reward);
   add_common_options(app, command->common);
   app.callback([command] { run_inspect(*command); });
 }

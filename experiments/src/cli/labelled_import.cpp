@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <filesystem>
 #include <optional>
 
+#include "report/clock.hpp"
 #include "report/labelled_text.hpp"
 #include "report/terminal.hpp"
 #include "scrm/io/error.hpp"
@@ -77,7 +77,7 @@ LabelledFlags add_labelled_options(CLI::App& command, LabelledImport& import) {
 }
 
 void run_labelled_import(LabelledImport import, LabelledFormat format, const CommonOptions& common) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   require_file_name(import.out);
   require_memory(import, common.memory);
   import.options.format = format;
@@ -87,7 +87,7 @@ void run_labelled_import(LabelledImport import, LabelledFormat format, const Com
   const LabelledData data = read_any_labelled(import.files, import.options, &numbering);
   const LabelledSummary summary = summarize(data);
   write_labelled(import.out, data, import.gzip);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = watch.seconds();
   const bool numbered = format == LabelledFormat::libsvm;
   if (common.json) {
     nlohmann::ordered_json json = labelled_json(data, summary);

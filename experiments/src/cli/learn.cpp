@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -10,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/estimator_help.hpp"
 #include "cli/number_options.hpp"
+#include "report/clock.hpp"
 #include "report/learning_text.hpp"
 #include "report/terminal.hpp"
 #include "report/version.hpp"
@@ -133,9 +133,10 @@ std::unique_ptr<Source> balance(Source& source, const Dataset& dataset, const Le
   }
   const std::vector<int> rollouts = dataset.rollouts();
   if (rollouts.size() != policies.size()) {
-    throw Error(ErrorKind::usage, fmt::format("the data has {} rollouts, but {} logging policies were given; give one "
-                                              "--logging-policy for each rollout, in order",
-                                              rollouts.size(), policies.size()));
+    fail_usage(
+        fmt::format("the data has {} rollouts, but {} logging policies were given; give one "
+                    "--logging-policy for each rollout, in order",
+                    rollouts.size(), policies.size()));
   }
   std::vector<double> shares;
   for (const int rollout : rollouts) {
@@ -184,9 +185,9 @@ void run_learn(LearnCommand& command) {
   parse_lambda(command);
   parse_bound(command);
   if (!(command.holdout >= 0 && command.holdout < 1)) {
-    throw Error(ErrorKind::usage, fmt::format("--holdout is {}, but must lie in [0, 1)", command.holdout));
+    fail_usage(fmt::format("--holdout is {}, but must lie in [0, 1)", command.holdout));
   }
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   LearnContext context;
   ReadOptions read;
   read.reward = command.reward;
@@ -217,7 +218,7 @@ void run_learn(LearnCommand& command) {
   context.estimator = command.estimator;
   context.penalty = options.rules.penalty;
   context.holdout = command.holdout;
-  context.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  context.seconds = watch.seconds();
   context.threads = command.common.threads;
   fmt::print("{}", command.common.json ? learning_json(report, outcomes, context).dump() + "\n"
                                        : learning_text(report, outcomes, context));
@@ -296,12 +297,9 @@ void add_learn_command(CLI::App& program) {
       ->check(CLI::NonNegativeNumber)
       ->type_name("X");
   app.add_option("--seed", command->options.seed, "Seed of holdout, splits and restarts; default 0")->type_name("S");
-  app.add_option("--logging-policy", command->logging_policies,
-                 "The policy that logged a rollout; repeat it in rollout order to weigh rows by the balance heuristic")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
+  add_logging_policy_option(app, command->logging_policies, "to weigh rows by the balance heuristic");
   app.add_flag("--skip-bad-rows", command->options.skip_bad_rows, "Go on without bad rows");
-  app.add_flag("--reward", command->reward, "`loss` holds rewards: larger is better");
+  add_reward_flag(app, command->reward);
   add_common_options(app, command->common);
   app.callback([command] { run_learn(*command); });
 }

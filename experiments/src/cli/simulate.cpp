@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "cli/command.hpp"
+#include "report/clock.hpp"
 #include "report/terminal.hpp"
 #include "scrm/engine/policy_kind.hpp"
 #include "scrm/engine/write_shards.hpp"
@@ -17,9 +17,6 @@
 namespace scrm {
 
 namespace {
-
-constexpr int kMaxShards = 100000;    // names have five digits
-constexpr int kMaxActions = 1 << 16;  // far beyond what fits a row, and small enough that sizes cannot overflow
 
 struct SimulateCommand {
   CommonOptions common;
@@ -46,12 +43,13 @@ std::int64_t folder_bytes(const std::string& folder) {
 
 void validate_options(const SimulateCommand& command, const Environment& environment) {
   if (command.actions > 0 && environment.num_actions() == 0) {
-    throw Error(ErrorKind::usage, fmt::format("--actions is for environments with a choice among actions; those of {} "
-                                              "are continuous",
-                                              command.environment));
+    fail_usage(
+        fmt::format("--actions is for environments with a choice among actions; those of {} "
+                    "are continuous",
+                    command.environment));
   }
   if (command.density->count() > 0 && command.rows.sparse_features == 0) {
-    throw Error(ErrorKind::usage, "--density needs --sparse-features, the number of features it is about");
+    fail_usage("--density needs --sparse-features, the number of features it is about");
   }
 }
 
@@ -75,7 +73,7 @@ void print_result(const SimulateCommand& command, const Schema& schema, std::int
 }
 
 void run_simulate(SimulateCommand& command) {
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const std::shared_ptr<const Environment> environment =
       make_environment(command.environment, {command.rows.rollout_key.seed, command.actions});
   validate_options(command, *environment);
@@ -95,8 +93,7 @@ void run_simulate(SimulateCommand& command) {
     write_policy(command.policy_out, policy, "the policy that logged " + command.out);
   }
   folder.commit();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  print_result(command, source.schema(), bytes, seconds.count());
+  print_result(command, source.schema(), bytes, watch.seconds());
 }
 
 std::string environment_help() {
@@ -121,25 +118,17 @@ void add_simulate_command(CLI::App& program) {
       ->type_name("N");
   app.add_option("--out", command->out, "Folder for the shards; must be new or empty")->required()->type_name("DIR");
   app.add_option("--seed", command->rows.rollout_key.seed, "Seed of all randomness; default 0")->type_name("S");
-  app.add_option("--shards", command->shards, "Files to split the rows over; default 1")
-      ->check(CLI::Range(1, kMaxShards))
-      ->type_name("K");
+  add_shards_option(app, command->shards);
   app.add_option("--policy", command->policy, "Policy that logs; default the environment's first one")
       ->type_name("FILE");
   app.add_option("--policy-out", command->policy_out, "Also write the policy that logged, as a policy file")
       ->type_name("FILE");
-  app.add_option("--rollout", command->rows.rollout_key.rollout, "Number of the deployment; another one has other rows")
-      ->check(CLI::Range(0, kMaxRollout))
-      ->type_name("T");
+  add_rollout_option(app, command->rows.rollout_key.rollout, "Number of the deployment; another one has other rows");
   app.add_option("--actions", command->actions, "Categories or labels (categorical, multilabel)")
       ->check(CLI::Range(1, kMaxActions))
       ->type_name("K");
-  app.add_option("--compress", command->compress, "gzip (shuffle + deflate) or none")
-      ->check(CLI::IsMember({"gzip", "none"}))
-      ->type_name("HOW");
-  app.add_option("--chunk-rows", command->write.chunk_rows, "Rows in a chunk of the files; default 65,536")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))
-      ->type_name("N");
+  add_compress_option(app, command->compress, "gzip (shuffle + deflate) or none");
+  add_chunk_rows_option(app, command->write.chunk_rows);
   app.add_flag("--float32", command->rows.float32, "Contexts as float32; contexts and actions are rounded first");
   app.add_option("--sparse-features", command->rows.sparse_features, "Add D features without meaning, stored sparsely")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{2000000000}))

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <chrono>
 #include <csignal>
 #include <ctime>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <string_view>
 
 #include "cli/command.hpp"
+#include "report/clock.hpp"
 #include "report/sweep_progress.hpp"
 #include "report/sweep_table.hpp"
 #include "report/terminal.hpp"
@@ -106,7 +106,7 @@ void print_summary(const SweepCommand& command, const SweepReport& report, doubl
 }
 
 void run(SweepCommand& command) {
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const std::clock_t cpu_begin = std::clock();
   const SweepFile file(command.file);
   SweepOptions options = command.options;
@@ -121,7 +121,7 @@ void run(SweepCommand& command) {
     report = run_sweep(file, options);
   }
   if (report.unfinished > 0) throw_interrupted(command, report);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = watch.seconds();
   const double cpu_seconds = static_cast<double>(std::clock() - cpu_begin) / CLOCKS_PER_SEC;
   std::size_t failed = 0;
   const RunRecord* first_failure = nullptr;

@@ -1,12 +1,10 @@
 #include "report/sweep_progress.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "report/terminal.hpp"
@@ -15,16 +13,6 @@ namespace scrm {
 namespace {
 
 constexpr double kRedrawSeconds = 0.1;
-
-std::size_t terminal_width() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-void write_stderr(const std::string& text) {
-  // Nowhere to report that the report cannot be shown.
-  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
-}
 
 }  // namespace
 
@@ -41,7 +29,7 @@ void SweepProgress::update(const SweepState& state) {
   if (std::chrono::duration<double>(now - drawn_).count() < kRedrawSeconds) return;
   drawn_ = now;
   std::string text = line(state, std::chrono::duration<double>(now - begin_).count());
-  text.resize(std::min(text.size(), terminal_width() - 1));
+  text.resize(std::min(text.size(), static_cast<std::size_t>(terminal_columns()) - 1));
   write_stderr("\r" + text + "\033[K");
 }
 

@@ -35,17 +35,6 @@ std::size_t shown_width(std::string_view text) {
   return width;
 }
 
-int terminal_columns() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-void write_stderr(const std::string& text) {
-  // Progress and warnings are a courtesy: a stderr that cannot be written to stops nothing.
-  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
-  static_cast<void>(std::fflush(stderr));
-}
-
 /// 1234567 -> "1.23 M".
 std::string short_count(double number) {
   constexpr std::array kUnits = {"", " k", " M", " G", " T"};
@@ -111,6 +100,16 @@ class Bar {
 };
 
 }  // namespace
+
+int terminal_columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+void write_stderr(const std::string& text) {
+  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
+  static_cast<void>(std::fflush(stderr));
+}
 
 bool stdout_has_colour() {
   return has_colour(STDOUT_FILENO);

@@ -15,6 +15,11 @@ namespace scrm {
 bool stdout_has_colour();
 bool stderr_has_colour();
 
+/// Columns of the terminal that stderr is; 80 where it is none.
+int terminal_columns();
+/// Progress and warnings are a courtesy: a stderr that cannot be written to stops nothing.
+void write_stderr(const std::string& text);
+
 enum class Style { plain, strong, dim, good, warning, bad };
 /// The text wrapped in escape codes where stdout has colour, unchanged elsewhere.
 std::string styled(std::string_view text, Style style);

@@ -2,18 +2,15 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <set>
 #include <utility>
 
+#include "report/clock.hpp"
 #include "report/version.hpp"
 #include "scrm/engine/scheduler.hpp"
 #include "scrm/io/error.hpp"
@@ -29,21 +26,6 @@ namespace {
 
 // What a run holds that makes its rows anew: loaders, partial sums and the search.
 constexpr std::size_t kStreamingBytes = 64 << 20;
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
-}
-
-/// "2023-07-23T09:00:00Z".
-std::string time_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm calendar{};
-  gmtime_r(&now, &calendar);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &calendar);
-  return text.data();
-}
 
 /// Runs that are done in one go: they share their logs, and their passes.
 struct Group {
@@ -290,7 +272,7 @@ class SweepRunner {
 
   void run_group(const Group& group, RunJournal& journal, double total, const StopToken& stop) {
     const Experiment& experiment = plan_.experiments()[group.experiment];
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     std::vector<RunRecord> results;
     try {
       results = run_group_rollouts(group, total, stop);
@@ -301,7 +283,7 @@ class SweepRunner {
     } catch (const std::exception& error) {
       return fail(group, error.what());
     }
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double seconds = watch.seconds();
     for (std::size_t r = 0; r < results.size(); ++r) {
       const RunRecord& planned = plan_.runs()[group.runs[r]].record;
       RunRecord& record = results[r];
