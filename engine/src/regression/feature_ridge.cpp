@@ -22,7 +22,7 @@ using Eigen::VectorXd;
 // Features so few that no points are worth their while.
 constexpr std::int64_t kFewFeatures = 512;
 // What inducing points leave of k(s, s) counts from this share of it on; below is rounding.
-constexpr double kRounding = 1e-12;
+constexpr double kRounding = 1e-10;
 constexpr std::int64_t kContextsAtOnce = 64;
 
 double binomial(int n, int k) {
