@@ -86,7 +86,7 @@ InducingPoints::Offer InducingPoints::make_offer(const States& states) const {
   for (std::int64_t i = 0; i < count; ++i) out.states.col(i) = states.col(i * states.cols() / count);
   out.residual = kernel_diagonal(kernel_, out.states);
   out.trace = out.residual.sum();
-  out.least = (most_ ? kLeastResidual : kLeastOfAll) * out.residual.maxCoeff();
+  out.least = kLeastResidual * out.residual.maxCoeff();
   out.basis.resize(count, std::min(most_.value_or(count_ + count), count_ + count));
   by_tiles(count, [&](std::int64_t first, std::int64_t n) {
     Eigen::MatrixXd phi(count_, n);

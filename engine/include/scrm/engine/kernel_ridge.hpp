@@ -54,7 +54,7 @@ struct KernelRidgeOptions {
   // the largest residual k(s, s) − |φ(s)|² is taken, again and again, until there are `points` of them, or the
   // residuals of the states offered average to at most point_tolerance of λ and of k(s, s), or none exceeds 1e-13 of
   // the largest k(s, s), which is rounding. Points are never dropped. Without a number of points all states become
-  // points but those of residuals below 1e-11, and nothing is approximated.
+  // points, as far as rounding can tell them apart, and nothing is approximated.
   //
   // Of (s·s' + 1)^p = Σ_j C(p, j) (a a')^(p−j) (x·x' + 1)^j, s = (x, a), only the powers j ≥ 2 of contexts have
   // points, contexts each of its own, and not even they where their monomials are as few.
