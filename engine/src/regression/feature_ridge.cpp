@@ -65,6 +65,12 @@ std::int64_t inputs_of(const KernelRidgeOptions& options, std::int64_t rows) {
   return options.kernel.power() > 0 ? (rows + options.replays - 1) / options.replays : rows;
 }
 
+/// Rows whose features are summed up at once where they need not be kept.
+std::int64_t chunk_rows(const StateKernel& kernel) {
+  constexpr std::int64_t kNumbers = std::int64_t{1} << 21, kLeastRows = 1024;
+  return std::max(kLeastRows, kNumbers / kernel.state_size());
+}
+
 /// One or more rows of a batch that follow each other with the same input and action.
 struct Row {
   std::int64_t input = 0;
@@ -137,6 +143,7 @@ class FeatureRidge final : public KernelSolver {
   Eigen::Map<const MatrixXd> inputs() const { return {inputs_.data(), input_size_, input_count()}; }
   Responses y() const { return Eigen::Map<const VectorXd>(y_.data(), std::ssize(y_)); }
 
+  void add_by_chunks(const States& states, const Responses& y);
   void keep(const States& states, const Responses& y);
   bool extend(std::int64_t first_input, std::size_t first_row);
   void start_equations();
@@ -151,7 +158,7 @@ class FeatureRidge final : public KernelSolver {
   std::int64_t input_size_;
   bool exact_ = false;
   std::vector<Block> blocks_;
-  // Rows so far; of an exact feature map none but while a batch is added.
+  // Rows so far; of an exact feature map those of a chunk, while a batch is added.
   std::vector<double> inputs_, y_;
   std::vector<Row> rows_;
   NormalEquations equations_{0};
@@ -159,6 +166,7 @@ class FeatureRidge final : public KernelSolver {
 };
 
 void FeatureRidge::add(const States& states, const Responses& y) {
+  if (exact_) return add_by_chunks(states, y);
   std::size_t from = rows_.size();
   const std::int64_t first_input = input_count();
   keep(states, y);
@@ -175,11 +183,21 @@ void FeatureRidge::add(const States& states, const Responses& y) {
   }
   add_rows(from);
   equations_.solve(options_.lambda);
-  if (!splits_action() && !exact_) kernel_weights_ = blocks_.front().points->kernel_weights(weights());
-  if (!exact_) return;
-  rows_.clear();
-  inputs_ = {};
-  y_ = {};
+  if (!splits_action()) kernel_weights_ = blocks_.front().points->kernel_weights(weights());
+}
+
+/// Rows leave nothing behind but their moments.
+void FeatureRidge::add_by_chunks(const States& states, const Responses& y) {
+  const std::int64_t chunk = chunk_rows(options_.kernel);
+  for (std::int64_t first = 0; first < y.size(); first += chunk) {
+    const std::int64_t n = std::min(chunk, y.size() - first);
+    keep(states.middleCols(first, n), y.segment(first, n));
+    add_rows(0);
+    rows_.clear();
+    inputs_.clear();
+    y_.clear();
+  }
+  equations_.solve(options_.lambda);
 }
 
 /// Rows that say the same count as one, √times as long: replays cost nothing then.
@@ -421,7 +439,9 @@ std::int64_t feature_ridge_dimension(const KernelRidgeOptions& options, std::int
 
 double feature_ridge_bytes(const KernelRidgeOptions& options, std::int64_t rows) {
   double total = NormalEquations::bytes_needed(feature_ridge_dimension(options, rows), options.lambda);
+  bool exact = true;
   for (const Term& term : terms_of(options)) {
+    exact = exact && term.finite;
     constexpr double kBytesAFeature = 64;  // of a map, while it is made
     total += term.finite
                  ? kBytesAFeature * static_cast<double>(feature_dimension(term.kernel).value())
@@ -429,7 +449,8 @@ double feature_ridge_bytes(const KernelRidgeOptions& options, std::int64_t rows)
   }
   // Rows and inputs, which grow by halves, and what points leave of them.
   const auto per_row = static_cast<double>(2 * options.kernel.state_size() + 10 + 2 * options.kernel.power());
-  return total + static_cast<double>(rows) * per_row * sizeof(double);
+  const std::int64_t kept = exact ? std::min(rows, chunk_rows(options.kernel)) : rows;
+  return total + static_cast<double>(kept) * per_row * sizeof(double);
 }
 
 }  // namespace scrm

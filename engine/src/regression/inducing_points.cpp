@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <utility>
 
 #include "pass/parallel_indices.hpp"
 #include "regression/dense_algebra.hpp"
@@ -15,10 +14,13 @@ namespace {
 constexpr std::int64_t kLeastOffered = 2048;
 constexpr std::int64_t kOfferedPerPoint = 4;
 constexpr std::int64_t kTile = 512;
-// Where every state becomes a point, their order hardly matters: so many at once make matrix products.
+// Where every state becomes a point, their order matters for rounding alone: so many are looked at together, which
+// makes matrix products, and taken while they are not far below the largest of all.
 constexpr std::int64_t kTakenAtOnce = 64;
-// A residual below this share of the largest k(s, s) is as good as rounding, and dividing by its root would show it.
-constexpr double kLeastResidual = 1e-13;
+constexpr double kFarBelow = 0.1;
+// A residual below this share of the largest k(s, s) is as good as rounding, and dividing by its root would show it;
+// the more so where points go on to the last one.
+constexpr double kLeastResidual = 1e-13, kLeastOfAll = 1e-11;
 
 std::int64_t offered_of(std::int64_t states, std::optional<std::int64_t> most) {
   return most ? std::min(states, std::max(kLeastOffered, kOfferedPerPoint * *most)) : states;
@@ -110,10 +112,12 @@ void InducingPoints::take(Offer& offer, const std::vector<Eigen::Index>& chosen)
     kernel_values(kernel_, offer.states.middleCols(first, n), states, tile);
     add_product(offer.basis.block(first, 0, n, before), known.transpose(), tile, -1);
   });
-  for (std::int64_t c = 0; c < columns && count_ < offer.basis.cols(); ++c) {
+  const auto less = [&](Eigen::Index i, Eigen::Index j) { return offer.residual[i] < offer.residual[j]; };
+  for (std::int64_t taken = 0; taken < columns && count_ < offer.basis.cols(); ++taken) {
+    const std::int64_t c = std::max_element(chosen.begin(), chosen.end(), less) - chosen.begin();
     const Eigen::Index row = chosen[static_cast<std::size_t>(c)];
-    const double square = std::exchange(offer.residual[row], 0.0);
-    if (square <= offer.least) continue;
+    const double square = offer.residual[row];
+    if (square <= std::max(offer.least, kFarBelow * offer.residual.maxCoeff())) return;
     const double pivot = std::sqrt(square);
     auto column = left.col(c);
     const Eigen::VectorXd earlier = offer.basis.row(row).segment(before, count_ - before);

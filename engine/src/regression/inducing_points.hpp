@@ -18,7 +18,8 @@ class InducingPoints {
   /// Offers states, of which at most max(2048, 4 · most) are looked at, in even steps. The one with the largest
   /// residual k(s, s) − |φ(s)|² becomes a point, again and again, until there are as many as there may be, or residuals
   /// average to at most tolerance · min(noise, mean k(s, s)) (noise 0: of the latter; every state to be a point: 0), or
-  /// none exceeds 1e-13 of the largest k(s, s), which is rounding. Whether any state was taken.
+  /// none exceeds 1e-13 of the largest k(s, s), which is rounding. Whether any state
+  /// was taken.
   bool extend(const States& states, double tolerance, double noise);
 
   std::int64_t count() const noexcept { return count_; }

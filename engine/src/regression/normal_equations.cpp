@@ -215,7 +215,7 @@ double NormalEquations::bytes_needed(std::int64_t dimension, double lambda) noex
   const double adding = dimension <= kGroupDimension ? static_cast<double>(kGroupsAtOnce) * d * d
                                                      : static_cast<double>(chunk_rows(dimension)) * d;
   // A factor; or for λ = 0 the matrix scaled, and as much again twice for its vectors or its empty directions.
-  const double solving = (lambda > 0 ? 1 : 4) * d * d;
+  const double solving = (lambda > 0 ? 1 : 3) * d * d;
   return (d * d + 2 * d + std::max(adding + (lambda > 0 ? d * d : 0), solving)) * sizeof(double);
 }
 
