@@ -38,6 +38,9 @@ function(scrm_set_test_properties test labels)
     ENVIRONMENT "${scrm_test_environment};${ARGN}")
 endfunction()
 
+# What the thread sanitizer has to look at.
+add_custom_target(thread_tests)
+
 # Sees what its folder sees, private headers and libraries included.
 function(scrm_unit_test folder file)
   get_filename_component(name ${file} NAME_WE)
@@ -64,6 +67,9 @@ function(scrm_unit_test folder file)
     if(NOT fast IN_LIST labels)
       set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
     endif()
+  endif()
+  if(threads IN_LIST labels)
+    add_dependencies(thread_tests ${target})
   endif()
   add_test(NAME ${folder}/${name} COMMAND ${target})
   scrm_set_test_properties(${folder}/${name} "${labels}" "SCRM_DATA_DIR=${SCRM_DATA_DIR}")

@@ -2,9 +2,9 @@
 
 build_packages="cmake ninja-build g++ libtbb-dev libeigen3-dev libopenblas-dev libhdf5-dev libhwy-dev librandom123-dev
   liblbfgspp-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev libdeflate-dev libfast-float-dev
-  doctest-dev libbenchmark-dev gnuplot-nox"
+  doctest-dev libbenchmark-dev"
 test_packages="python3 python3-h5py python3-numpy python3-scipy"
-format_packages="clang-format"
+check_packages="clang-format clang-tidy"
 
 say() {
   if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then printf '\n\033[1m%s\033[0m\n' "$*"; else printf '\n%s\n' "$*"; fi

@@ -1,12 +1,11 @@
 // labels: slow threads
 #include <doctest/doctest.h>
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "regression/kernel_values.hpp"
+#include "schedule/arena.hpp"
 #include "scrm/engine/kernel_ridge.hpp"
 #include "scrm/engine/libraries.hpp"
 #include "scrm/io/error.hpp"
@@ -137,13 +136,12 @@ TEST_CASE("conjugate gradients: answers that overflow are an error") {
 }
 
 TEST_CASE("conjugate gradients: the same bits on 1, 2 and 5 threads") {
-  const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, 5);
   const StateKernel kernel = bits(12, 6);
   // More groups of contexts than are summed up at once.
   const RidgeRows rows = replayed(kernel, 18'000, 2, 81), queries = ridge_rows(kernel, 600, 82);
   const auto run = [&](int threads) {
     std::vector<double> out;
-    tbb::task_arena(threads).execute([&] {
+    in_arena(threads, [&] {
       out = means(fitted(kernel, 1, RidgeSolver::conjugate_gradient, rows, {2001, 33'999}), queries);
     });
     return out;

@@ -2,13 +2,12 @@
 #include "scrm/engine/kernel_ridge.hpp"
 
 #include <doctest/doctest.h>
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
 
 #include <cmath>
 #include <vector>
 
 #include "regression/kernel_values.hpp"
+#include "schedule/arena.hpp"
 #include "scrm/engine/libraries.hpp"
 #include "scrm/io/error.hpp"
 #include "support/dual_ridge.hpp"
@@ -337,11 +336,10 @@ TEST_CASE("bit coefficients: the mean is linear in the bits, by every solver") {
 }
 
 TEST_CASE("kernel ridge: the same bits on 1, 2 and 5 threads") {
-  const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, 5);
   const auto run = [&](const StateKernel& kernel, RidgeSolver solver, int threads) {
     const RidgeRows rows = ridge_rows(kernel, 700, 81), queries = ridge_rows(kernel, 600, 82);
     RidgeAnswers found;
-    tbb::task_arena(threads).execute([&] {
+    in_arena(threads, [&] {
       KernelRidgeOptions options = with(kernel, 1, solver);
       if (solver == RidgeSolver::inducing_points) options.points = 200;
       found = answers(fitted(options, rows, {100, 600}), queries.states, kernel.state_size());
