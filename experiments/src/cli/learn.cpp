@@ -10,6 +10,7 @@
 #include "cli/estimator_help.hpp"
 #include "cli/number_options.hpp"
 #include "report/clock.hpp"
+#include "report/enum_names.hpp"
 #include "report/learning_text.hpp"
 #include "report/terminal.hpp"
 #include "report/version.hpp"
@@ -157,7 +158,7 @@ std::string output_path(const LearnCommand& command, double lambda, std::size_t 
 std::string provenance(const LearnCommand& command, const LearnedPolicy& learned) {
   return fmt::format("learned by scrm {} from {} rows of {}\nestimator {}, lambda {}, penalty {}, l2 {}, objective {}",
                      version(), static_cast<std::int64_t>(learned.value.rows), fmt::join(command.data, " "),
-                     command.estimator, learned.lambda, command.options.rules.penalty == Penalty::se ? "se" : "sd",
+                     command.estimator, learned.lambda, name_of(kPenaltyNames, command.options.rules.penalty),
                      command.options.rules.l2, learned.value.objective);
 }
 
@@ -233,7 +234,6 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
     names.emplace_back(kind.format.kind.name());
   }
   const std::map<std::string, FeatureMap> maps = {{"linear", FeatureMap::linear}, {"quadratic", FeatureMap::quadratic}};
-  const std::map<std::string, Mixing> mixings = {{"joint", Mixing::joint}, {"label", Mixing::label}};
   app.add_option("--kind", command.kind, names_of_kinds(learnable))
       ->check(CLI::IsMember(names).description(""))
       ->type_name("K");
@@ -247,7 +247,7 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
       ->check(CLI::Range(0.0, 1.0))
       ->type_name("X");
   app.add_option("--mixing", command.mixing, "How epsilon is mixed into multilabel: joint or label; default joint")
-      ->transform(CLI::CheckedTransformer(mixings).description(""))
+      ->transform(CLI::CheckedTransformer(values_by_name(kMixingNames)).description(""))
       ->type_name("HOW");
   app.add_option("--start", command.start,
                  "Start from this policy file, which then fixes kind, features, scale and epsilon")
@@ -255,7 +255,6 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
 }
 
 void add_objective_options(CLI::App& app, LearnCommand& command) {
-  const std::map<std::string, Penalty> penalties = {{"se", Penalty::se}, {"sd", Penalty::sd}};
   app.add_option("--lambda", command.lambda,
                  "Weight of the penalty: a number, a list (one policy each), theory, or auto (three random splits); "
                  "default auto")
@@ -266,7 +265,7 @@ void add_objective_options(CLI::App& app, LearnCommand& command) {
   app.add_option("--estimator", command.estimator, "Which risk is minimised; see below. Default ips-ix")
       ->type_name("NAME");
   app.add_option("--penalty", command.options.rules.penalty, "se: lambda sqrt(V/n), sd: lambda sqrt(V); default se")
-      ->transform(CLI::CheckedTransformer(penalties).description(""))
+      ->transform(CLI::CheckedTransformer(values_by_name(kPenaltyNames)).description(""))
       ->type_name("P");
   app.add_option("--l2", command.options.rules.l2, "Ridge on everything but intercepts; default 0")->type_name("X");
   app.add_option("--alpha", command.alpha, "alpha in the formulas below; auto is one over the rows")

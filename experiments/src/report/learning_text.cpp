@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/enum_names.hpp"
 #include "report/terminal.hpp"
 #include "scrm/engine/policy_kind.hpp"
 
@@ -140,7 +141,7 @@ std::string learning_text(const LearnReport& report, const std::vector<LearnOutc
   for (const LearnOutcome& outcome : outcomes) {
     const LearnedPolicy& learned = outcome.learned;
     text += fmt::format("{} with lambda = {} (penalty {}): {} after {} iterations, {} evaluations\n", context.estimator,
-                        human_number(learned.lambda), context.penalty == Penalty::se ? "se" : "sd",
+                        human_number(learned.lambda), name_of(kPenaltyNames, context.penalty),
                         to_string(learned.search.status), learned.search.iterations, learned.search.evaluations);
     text += path_table(learned.path);
     text += fmt::format("\n  risk on {} training rows: {} (the logged actions cost {})\n",
