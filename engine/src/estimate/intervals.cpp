@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scrm/engine/quantiles.hpp"
+#include "estimate/quantiles.hpp"
 
 namespace scrm {
 namespace {

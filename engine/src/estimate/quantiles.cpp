@@ -1,4 +1,4 @@
-#include "scrm/engine/quantiles.hpp"
+#include "estimate/quantiles.hpp"
 
 #include <cmath>
 #include <initializer_list>

@@ -1,7 +1,6 @@
 #include "scrm/experiments/sweep.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -17,6 +16,7 @@
 #include "scrm/io/result_archive.hpp"
 #include "scrm/io/run_journal.hpp"
 #include "scrm/kernels/isa.hpp"
+#include "sweep/finished_runs.hpp"
 #include "sweep/plan.hpp"
 #include "sweep/problem_cache.hpp"
 #include "sweep/run_rollouts.hpp"
@@ -42,26 +42,22 @@ struct Group {
 class SweepRunner {
  public:
   SweepRunner(const SweepFile& file, const SweepOptions& options)
-      : file_(file),
-        options_(options),
-        plan_(file),
-        journal_path_(options.out + ".journal"),
-        problems_(problems_to_keep()) {}
+      : file_(file), options_(options), plan_(file), earlier_(plan_, options), problems_(problems_to_keep()) {}
 
   SweepReport run() {
     for (const std::string& warning : plan_.warnings()) warn(warning);
     validate_output();
-    load_finished_runs();
+    earlier_.load();
     const std::vector<Group> groups = group_pending();
-    RunJournal journal(journal_path_, journal_header_);
-    keep_finished(journal.initial_contents().records);
+    RunJournal journal(earlier_.journal_path(), earlier_.journal_header());
+    earlier_.keep(journal.initial_contents().records);
     state_.runs = plan_.runs().size();
-    state_.done = resumed_;
+    state_.done = earlier_.planned();
     const std::size_t unfinished = run_groups(groups, journal);
     SweepReport report;
-    report.resumed = resumed_;
+    report.resumed = earlier_.planned();
     report.unfinished = unfinished;
-    report.journal = journal_path_;
+    report.journal = earlier_.journal_path();
     report.runs = collect();
     if (unfinished > 0) return report;
     write(report.runs);
@@ -99,86 +95,13 @@ class SweepRunner {
     }
   }
 
-  /// Reads what the archive and the journal hold, and refuses where that would lose or mix something.
-  void load_finished_runs() {
-    journal_header_ = plan_.options_text();
-    const bool archive_there = std::filesystem::exists(options_.out);
-    const std::optional<JournalContents> journal = read_journal(journal_path_);
-    if (!options_.resume) {
-      // A sweep that was stopped before its first run was finished has nothing to lose.
-      if (journal && (!journal->records.empty() || journal->torn_bytes > 0)) {
-        throw Error(ErrorKind::usage,
-                    fmt::format("an unfinished sweep is here, with {} finished runs; --resume goes on with it, or "
-                                "delete the file to begin anew",
-                                journal->records.size()),
-                    {.file = journal_path_});
-      }
-      if (archive_there && !options_.overwrite) {
-        throw Error(ErrorKind::usage,
-                    "the archive is there already; --resume adds what it lacks, --overwrite replaces it",
-                    {.file = options_.out});
-      }
-      return;
-    }
-    if (archive_there) {
-      ResultArchive archive = read_archive(options_.out);
-      require_same_options(archive.attributes["options"], options_.out);
-      keep_finished(archive.runs);
-    }
-    if (journal) {
-      require_same_options(journal->header_text, journal_path_);
-      journal_header_ = journal->header_text;
-      keep_finished(journal->records);
-    }
-    require_same_identities();
-  }
-
-  void require_same_options(const std::string& before, const std::string& file) const {
-    const std::vector<std::string> found = option_conflicts(before, plan_.options_text());
-    if (found.empty()) return;
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("these runs were made under other options ({}{}), so going on would mix two experiments; "
-                    "undo the change, or write to another --out",
-                    fmt::join(found.begin(), found.begin() + std::min<std::ptrdiff_t>(3, std::ssize(found)), "; "),
-                    found.size() > 3 ? fmt::format("; and {} more", found.size() - 3) : ""),
-        {.file = file});
-  }
-
-  /// Experiments added to a sweep after its journal was begun are not in its header: their runs speak for themselves.
-  void require_same_identities() const {
-    std::map<std::string, std::string> planned;
-    for (const PlannedRun& run : plan_.runs()) {
-      if (plan_.experiments()[run.experiment].factory != nullptr) planned[run_key(run.record)] = run.record.identity;
-    }
-    for (const auto& [identity, record] : earlier_) {
-      const auto same = planned.find(run_key(record));
-      if (same == planned.end() || same->second == identity) continue;
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("the finished run {} was made under other options, so going on would mix two experiments; "
-                      "undo the change, or write to another --out",
-                      same->first),
-          {.file = options_.out});
-    }
-  }
-
-  /// Keeps earlier runs that succeeded; those that failed are tried again.
-  void keep_finished(const std::vector<RunRecord>& records) {
-    for (const RunRecord& record : records) {
-      if (record.ok) earlier_[record.identity] = record;
-    }
-    resumed_ = 0;
-    for (const PlannedRun& run : plan_.runs()) resumed_ += earlier_.count(run.record.identity);
-  }
-
   std::vector<Group> group_pending() {
     std::map<std::pair<std::size_t, std::int64_t>, Group> shared;
     std::vector<Group> groups;
     for (std::size_t i = 0; i < plan_.runs().size(); ++i) {
       const PlannedRun& run = plan_.runs()[i];
       const Experiment& experiment = plan_.experiments()[run.experiment];
-      if (earlier_.count(run.record.identity) > 0) continue;
+      if (earlier_.find(run.record.identity) != nullptr) continue;
       if (experiment.factory == nullptr) {
         finished_[run.record.identity] = without_data(run, experiment.failure);
         continue;
@@ -206,7 +129,7 @@ class SweepRunner {
 
   /// The record of a run whose environment cannot be had: what an earlier invocation made of it, else its failure.
   RunRecord without_data(const PlannedRun& run, const std::string& failure) const {
-    for (const auto& [identity, record] : earlier_) {
+    for (const auto& [identity, record] : earlier_.records()) {
       if (run_key(record) == run_key(run.record)) return record;
     }
     RunRecord failed = run.record;
@@ -265,7 +188,8 @@ class SweepRunner {
     run_jobs(std::move(jobs), scheduler);
     std::size_t unfinished = 0;
     for (const PlannedRun& run : plan_.runs()) {
-      unfinished += earlier_.count(run.record.identity) + finished_.count(run.record.identity) == 0;
+      const std::string& identity = run.record.identity;
+      unfinished += earlier_.find(identity) == nullptr && finished_.count(identity) == 0 ? 1 : 0;
     }
     return unfinished;
   }
@@ -356,14 +280,14 @@ class SweepRunner {
     std::set<std::string> asked;
     for (const PlannedRun& run : plan_.runs()) {
       asked.insert(run.record.identity);
-      if (const auto old = earlier_.find(run.record.identity); old != earlier_.end()) {
-        out.push_back(old->second);
+      if (const RunRecord* old = earlier_.find(run.record.identity)) {
+        out.push_back(*old);
       } else if (const auto now = finished_.find(run.record.identity); now != finished_.end()) {
         out.push_back(now->second);
         asked.insert(now->second.identity);
       }
     }
-    for (const auto& [identity, record] : earlier_) {
+    for (const auto& [identity, record] : earlier_.records()) {
       if (asked.count(identity) == 0) out.push_back(record);
     }
     return out;
@@ -388,12 +312,9 @@ class SweepRunner {
   const SweepFile& file_;
   const SweepOptions& options_;
   SweepPlan plan_;
-  std::string journal_path_;
-  std::string journal_header_;
+  FinishedRuns earlier_;  // before this invocation
   ProblemCache problems_;
-  std::map<std::string, RunRecord> earlier_;   // by identity
-  std::map<std::string, RunRecord> finished_;  // in this invocation
-  std::size_t resumed_ = 0;
+  std::map<std::string, RunRecord> finished_;  // in this invocation, by identity
   std::mutex mutex_;
   SweepState state_;
 };

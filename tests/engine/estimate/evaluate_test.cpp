@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "estimate/quantiles.hpp"
 #include "scrm/engine/estimator.hpp"
-#include "scrm/engine/quantiles.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/kernels/elementary.hpp"
 #include "support/check_report.hpp"
