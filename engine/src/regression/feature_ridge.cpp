@@ -7,7 +7,7 @@
 
 #include "pass/parallel_indices.hpp"
 #include "regression/dense_algebra.hpp"
-#include "regression/inducing_points.hpp"
+#include "regression/feature_block.hpp"
 #include "regression/kernel_solver.hpp"
 #include "regression/normal_equations.hpp"
 #include "scrm/io/error.hpp"
@@ -19,88 +19,14 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Features so few that no points are worth their while.
-constexpr std::int64_t kFewFeatures = 512;
 // What inducing points leave of k(s, s) counts from this share of it on; below is rounding.
 constexpr double kRounding = 1e-12;
 constexpr std::int64_t kContextsAtOnce = 64;
-
-double binomial(int n, int k) {
-  double value = 1;
-  for (int i = 1; i <= k; ++i) value = value * (n - k + i) / i;
-  return std::round(value);
-}
-
-/// One term ways · (a a')^action_power · kernel(x, x') of the state kernel.
-struct Term {
-  StateKernel kernel;
-  double ways = 1;
-  int action_power = 0;
-  bool finite = true;  ///< all its features, or inducing points
-};
-
-/// (x·x' + 1 + a a')^p has the features √C(p, j) a^(p−j) ψ_j(x), ψ_j those of (x·x' + 1)^j. Highest powers of the
-/// action come first, so that in the Cholesky factor numbers of the size a^(2p) are never subtracted from each other.
-/// Other kernels are one term of the whole state.
-std::vector<Term> terms_of(const KernelRidgeOptions& options) {
-  const StateKernel& kernel = options.kernel;
-  const bool primal = options.solver == RidgeSolver::primal;
-  const int p = kernel.power();
-  if (p == 0) return {{.kernel = kernel, .finite = primal}};
-  const std::int64_t contexts = options.expected_rows / options.replays;
-  std::vector<Term> out;
-  for (int j = 0; j <= p; ++j) {
-    Term term{{.kind = KernelKind::polynomial, .features = kernel.state_size() - 1, .actions = 0, .degree = j},
-              binomial(p, j),
-              p - j};
-    const std::int64_t few = options.points.value_or(std::max(contexts, kFewFeatures));
-    term.finite = primal || j < 2 || feature_dimension(term.kernel).value() <= few;
-    out.push_back(term);
-  }
-  return out;
-}
-
-/// What may become points: contexts for polynomials, states for other kernels.
-std::int64_t inputs_of(const KernelRidgeOptions& options, std::int64_t rows) {
-  return options.kernel.power() > 0 ? (rows + options.replays - 1) / options.replays : rows;
-}
-
-/// Rows whose features are summed up at once where they need not be kept.
-std::int64_t chunk_rows(const StateKernel& kernel) {
-  constexpr std::int64_t kNumbers = std::int64_t{1} << 21, kLeastRows = 1024;
-  return std::max(kLeastRows, kNumbers / kernel.state_size());
-}
 
 /// One or more rows of a batch that follow each other with the same input and action.
 struct Row {
   std::int64_t input = 0;
   double action = 1, times = 0;
-};
-
-/// A term with its features.
-struct Block : Term {
-  std::optional<FiniteFeatures> features;
-  std::optional<InducingPoints> points;
-  std::int64_t offset = 0;
-  double trace = 0, missed = 0;  // over rows, of the kernel and of what points leave of it
-
-  Block(const Term& term, std::optional<std::int64_t> most) : Term(term) {
-    if (finite) {
-      features.emplace(kernel);
-    } else {
-      points.emplace(kernel, most);
-    }
-  }
-
-  std::int64_t size() const { return finite ? features->dimension() : points->count(); }
-  void fill(const States& inputs, Columns out) const {
-    return finite ? features->fill(inputs, out) : points->fill(inputs, out);
-  }
-  /// The part of a column of all features, or what of columns is not zero before this block.
-  template <class Matrix>
-  auto rows_of(Matrix& all) const {
-    return all.middleRows(offset, size());
-  }
 };
 
 /// Ridge in feature space, where features are those of the kernel itself or of inducing points. An input is a context
@@ -111,7 +37,7 @@ class FeatureRidge final : public KernelSolver {
   explicit FeatureRidge(const KernelRidgeOptions& options)
       : options_(options), input_size_(options.kernel.state_size() - (options.kernel.power() > 0 ? 1 : 0)) {
     for (const Term& term : terms_of(options)) blocks_.emplace_back(term, options.points);
-    exact_ = std::all_of(blocks_.begin(), blocks_.end(), [](const Block& block) { return block.finite; });
+    exact_ = std::all_of(blocks_.begin(), blocks_.end(), [](const FeatureBlock& block) { return block.finite; });
     start_equations();
     equations_.solve(options_.lambda);
   }
@@ -128,12 +54,12 @@ class FeatureRidge final : public KernelSolver {
 
   double trace_error() const override {
     double most = 0;
-    for (const Block& block : blocks_) most = std::max(most, block.missed > 0 ? block.missed / block.trace : 0);
+    for (const FeatureBlock& block : blocks_) most = std::max(most, block.missed > 0 ? block.missed / block.trace : 0);
     return most;
   }
   std::size_t bytes() const override {
     std::size_t total = equations_.bytes() + rows_.capacity() * sizeof(Row);
-    for (const Block& block : blocks_) total += block.finite ? block.features->bytes() : block.points->bytes();
+    for (const FeatureBlock& block : blocks_) total += block.finite ? block.features->bytes() : block.points->bytes();
     return total + (inputs_.capacity() + y_.capacity()) * sizeof(double);
   }
 
@@ -157,7 +83,7 @@ class FeatureRidge final : public KernelSolver {
   KernelRidgeOptions options_;
   std::int64_t input_size_;
   bool exact_ = false;
-  std::vector<Block> blocks_;
+  std::vector<FeatureBlock> blocks_;
   // Rows so far; of an exact feature map those of a chunk, while a batch is added.
   std::vector<double> inputs_, y_;
   std::vector<Row> rows_;
@@ -221,7 +147,7 @@ void FeatureRidge::keep(const States& states, const Responses& y) {
 bool FeatureRidge::extend(std::int64_t first_input, std::size_t first_row) {
   bool grown = false;
   const auto rows = static_cast<double>(rows_.size() - first_row);
-  for (Block& block : blocks_) {
+  for (FeatureBlock& block : blocks_) {
     if (block.finite) continue;
     // A residual acts like noise added to λ; what it weighs depends on the power of the action that goes with it.
     double weight = 0;
@@ -236,7 +162,7 @@ bool FeatureRidge::extend(std::int64_t first_input, std::size_t first_row) {
 
 void FeatureRidge::start_equations() {
   std::int64_t offset = 0;
-  for (Block& block : blocks_) {
+  for (FeatureBlock& block : blocks_) {
     block.offset = offset;
     block.trace = block.missed = 0;
     offset += block.size();
@@ -245,12 +171,12 @@ void FeatureRidge::start_equations() {
 }
 
 void FeatureRidge::fill_inputs(const States& inputs, Columns out) const {
-  for (const Block& block : blocks_) block.fill(inputs, block.rows_of(out));
+  for (const FeatureBlock& block : blocks_) block.fill(inputs, block.rows_of(out));
 }
 
 /// A column of ψ becomes the features with this action, times `factor`.
 void FeatureRidge::scale(double action, double factor, double* column) const {
-  for (const Block& block : blocks_) {
+  for (const FeatureBlock& block : blocks_) {
     const double by = factor * std::sqrt(block.ways) * integer_power(action, block.action_power);
     for (std::int64_t i = block.offset; i < block.offset + block.size(); ++i) column[i] *= by;
   }
@@ -276,7 +202,7 @@ void FeatureRidge::add_rows(std::size_t from) {
     const Row* part = rows_.data() + from + static_cast<std::size_t>(first);
     fill_rows(part, out);
     for (std::int64_t b = 0; b < own.rows(); ++b) {
-      const Block& block = blocks_[static_cast<std::size_t>(b)];
+      const FeatureBlock& block = blocks_[static_cast<std::size_t>(b)];
       for (Eigen::Index i = 0; i < out.cols() && !block.finite; ++i) {
         const double value = kernel_diagonal(block.kernel, inputs().col(part[i].input))[0];
         const double left = value - block.rows_of(out).col(i).squaredNorm();
@@ -335,7 +261,7 @@ void FeatureRidge::fill_features(const States& states, Columns out) const {
 void FeatureRidge::squared_widths(const States& states, Columns features, Answers out) const {
   // k − kᵀ(K + λI)⁻¹k = λ φᵀ(ΦᵀΦ + λI)⁻¹φ: there is nothing to subtract from but what points leave.
   out.setZero();
-  for (const Block& block : blocks_) {
+  for (const FeatureBlock& block : blocks_) {
     if (block.finite) continue;
     const VectorXd own = kernel_diagonal(block.kernel, states.topRows(input_size_));
     for (Eigen::Index i = 0; i < states.cols(); ++i) {
@@ -354,7 +280,7 @@ void FeatureRidge::action_polynomials(const States& contexts, Columns means, Col
   // Features of (x, t) are Σ t^q columns[q], each zero before its block; that of the action's highest power, which the
   // first block has, is the same for every context.
   std::vector<MatrixXd> columns;
-  for (const Block& block : blocks_) {
+  for (const FeatureBlock& block : blocks_) {
     const int q = block.action_power;
     MatrixXd& column = columns.emplace_back(MatrixXd::Zero(dimension() - block.offset, columns.empty() ? 1 : n));
     auto psi = column.topRows(block.size());
@@ -370,7 +296,15 @@ void FeatureRidge::action_polynomials(const States& contexts, Columns means, Col
         (*squares)(2 * q, i) = std::max(own[i] - psi.col(i).squaredNorm(), 0.0) / options_.lambda;
       }
     }
-    equations_.whiten(column);
+    if (psi.cols() <= block.size()) {
+      equations_.whiten(column);
+      continue;
+    }
+    // Fewer features than contexts: whiten those.
+    MatrixXd axes = MatrixXd::Zero(column.rows(), block.size());
+    axes.diagonal().setOnes();
+    equations_.whiten(axes);
+    set_product(axes, MatrixXd(psi), column);
   }
   if (squares == nullptr) return;
   for (std::size_t j = 0; j < columns.size(); ++j) {
@@ -424,33 +358,6 @@ MatrixXd FeatureRidge::bit_weights() const {
 
 std::unique_ptr<KernelSolver> make_feature_ridge(const KernelRidgeOptions& options) {
   return std::make_unique<FeatureRidge>(options);
-}
-
-std::int64_t feature_ridge_dimension(const KernelRidgeOptions& options, std::int64_t rows) {
-  if (options.solver == RidgeSolver::primal) return feature_dimension(options.kernel).value();
-  const std::int64_t points = options.points.value_or(inputs_of(options, rows));
-  std::int64_t total = 0;
-  for (const Term& term : terms_of(options)) {
-    const std::int64_t all = feature_dimension(term.kernel).value_or(points);
-    total += term.finite ? all : std::min(all, points);
-  }
-  return total;
-}
-
-double feature_ridge_bytes(const KernelRidgeOptions& options, std::int64_t rows) {
-  double total = NormalEquations::bytes_needed(feature_ridge_dimension(options, rows), options.lambda);
-  bool exact = true;
-  for (const Term& term : terms_of(options)) {
-    exact = exact && term.finite;
-    constexpr double kBytesAFeature = 64;  // of a map, while it is made
-    total += term.finite
-                 ? kBytesAFeature * static_cast<double>(feature_dimension(term.kernel).value())
-                 : InducingPoints::bytes_needed(term.kernel.state_size(), options.points, inputs_of(options, rows));
-  }
-  // Rows and inputs, which grow by halves, and what points leave of them.
-  const auto per_row = static_cast<double>(2 * options.kernel.state_size() + 10 + 2 * options.kernel.power());
-  const std::int64_t kept = exact ? std::min(rows, chunk_rows(options.kernel)) : rows;
-  return total + static_cast<double>(kept) * per_row * sizeof(double);
 }
 
 }  // namespace scrm
