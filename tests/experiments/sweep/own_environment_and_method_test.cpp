@@ -14,7 +14,7 @@
 #include "scrm/experiments/sweep_file.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/result_archive.hpp"
-#include "support/runs.hpp"
+#include "support/files.hpp"
 
 using namespace scrm;
 using scrm::testing::Folder;
