@@ -345,6 +345,7 @@ MatrixXd FeatureRidge::bit_weights() const {
   const Eigen::Index side = 1 + options_.kernel.features, bits = 1 + options_.kernel.actions;
   if (exact_) return weights().reshaped(side, bits);
   const auto points = blocks_.front().points->states();
+  if (points.cols() == 0) return MatrixXd::Zero(side, bits);  // no rows yet
   MatrixXd x(side, points.cols()), a(bits, points.cols()), out(side, bits);
   x.row(0).setOnes();
   x.bottomRows(side - 1) = points.topRows(side - 1);
