@@ -157,8 +157,9 @@ void require_valid(const Source& source, const Policy& start, const LearnOptions
   const auto policy = make_target_policy(start, source.schema(), "the start policy");  // throws where it does not fit
   require_applicable(estimator, source.schema(), *policy, "the start policy");
   if (estimator.learning->form == RiskForm::labels && kind.label_gradient == nullptr) {
-    throw Error(ErrorKind::usage, fmt::format("'{}' learns label by label, and {} policies have no gradient of single labels",
-                                              estimator.name, start.kind.name()));
+    throw Error(ErrorKind::usage,
+                fmt::format("'{}' learns label by label, and {} policies have no gradient of single labels",
+                            estimator.name, start.kind.name()));
   }
   for (const double lambda : options.lambdas) {
     if (!(lambda >= 0) || !std::isfinite(lambda)) {

@@ -1,5 +1,5 @@
-// Sums the losses of a few thousand rows held in memory: one pass, from outside the source tree. Then a kind of policy and
-// an estimator of its own.
+// Sums the losses of a few thousand rows held in memory: one pass, from outside the source tree. Then a kind of policy
+// and an estimator of its own.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
