@@ -6,10 +6,11 @@ find_dependency(HWY)
 find_dependency(fmt)
 find_dependency(tomlplusplus)
 
-# scrm_found_library(NAME HEADER LIBRARY... ): scrm_found::NAME, for libraries that bring no package file of their own.
+# scrm_found_library(NAME HEADER LIBRARY... ): scrm_found::NAME, for libraries that bring no package file of their own;
+# the first LIBRARY that is there.
 macro(scrm_found_library name header)
-  find_path(SCRM_${name}_INCLUDE ${header} PATH_SUFFIXES hdf5/serial openblas openblas-pthread)
-  find_library(SCRM_${name}_LIBRARY NAMES ${ARGN} PATH_SUFFIXES hdf5/serial)
+  find_path(SCRM_${name}_INCLUDE ${header} PATH_SUFFIXES hdf5/serial openblas-serial openblas openblas-pthread)
+  find_library(SCRM_${name}_LIBRARY NAMES ${ARGN} NAMES_PER_DIR PATH_SUFFIXES openblas-serial hdf5/serial)
   mark_as_advanced(SCRM_${name}_INCLUDE SCRM_${name}_LIBRARY)
   if(NOT SCRM_${name}_INCLUDE OR NOT SCRM_${name}_LIBRARY)
     message(FATAL_ERROR "scrm needs ${header} and its library (one of: ${ARGN}); see README, \"Build\"")
@@ -21,7 +22,18 @@ macro(scrm_found_library name header)
   endif()
 endmacro()
 
-scrm_found_library(hdf5 hdf5.h hdf5_serial hdf5)
+# The static HDF5 where there is one: the shared one of Debian brings thirty libraries for reading over a network, and
+# loading them takes longer than many a command.
+scrm_found_library(hdf5 hdf5.h libhdf5_serial.a libhdf5.a hdf5_serial hdf5)
+if(SCRM_hdf5_LIBRARY MATCHES "\\.a$")
+  find_library(SCRM_sz_LIBRARY NAMES libsz.a sz REQUIRED)
+  find_library(SCRM_aec_LIBRARY NAMES libaec.a aec REQUIRED)
+  find_library(SCRM_z_LIBRARY NAMES libz.a z REQUIRED)
+  mark_as_advanced(SCRM_sz_LIBRARY SCRM_aec_LIBRARY SCRM_z_LIBRARY)
+  set_property(TARGET scrm_found::hdf5 PROPERTY INTERFACE_LINK_LIBRARIES ${SCRM_sz_LIBRARY} ${SCRM_aec_LIBRARY}
+    ${SCRM_z_LIBRARY} ${CMAKE_DL_LIBS} m)
+endif()
 scrm_found_library(deflate libdeflate.h deflate)
-# openblas_config.h rather than cblas.h: a reference BLAS may be installed beside it.
+# openblas_config.h rather than cblas.h: a reference BLAS may be installed beside it. The serial OpenBLAS where there is
+# one: threads of its own would only wait, and spin while they do.
 scrm_found_library(openblas openblas_config.h openblas)
