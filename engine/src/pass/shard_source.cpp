@@ -6,7 +6,7 @@
 namespace scrm {
 namespace {
 
-// Enough rows that scheduling and mapping cost nothing beside decoding, few enough that several groups fit a small
+// Enough rows that scheduling costs nothing beside decoding, few enough that several groups fit a small
 // budget.
 constexpr std::size_t kGroupBytes = std::size_t{8} << 20;
 
@@ -33,7 +33,7 @@ std::size_t ShardSource::group_bytes() const {
 }
 
 std::size_t ShardSource::loader_bytes() const {
-  return block_buffer_bytes(dataset_.schema());
+  return block_buffer_bytes(dataset_.schema()) + read_buffer_bytes(dataset_.schema());
 }
 
 std::unique_ptr<BlockLoader> ShardSource::make_loader() const {

@@ -4,11 +4,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
 
+#include "file/descriptor.hpp"
 #include "hdf5/buffer_pool.hpp"
+#include "scrm/io/error.hpp"
+#include "scrm/io/read_buffer.hpp"
 
 namespace scrm {
 
@@ -16,8 +20,9 @@ class RawBytes {
  public:
   virtual ~RawBytes() = default;
 
-  /// Bytes [from, from + length), ready to read. Any thread, several at a time.
-  virtual const std::byte* data_at(std::size_t from, std::size_t length) = 0;
+  /// Bytes [from, from + length), ready to read until the buffer is used again. Any thread, several at a time, each
+  /// with a buffer of its own.
+  virtual const std::byte* data_at(std::size_t from, std::size_t length, ReadBuffer& buffer) = 0;
 
   /// Does the work of data_at() unless it is done or another thread is doing it.
   virtual void decode_if_idle() {}
@@ -31,30 +36,39 @@ class OwnedBytes final : public RawBytes {
   explicit OwnedBytes(std::size_t length) : bytes_(std::make_unique_for_overwrite<std::byte[]>(length)) {}
 
   std::byte* data() noexcept { return bytes_.get(); }
-  const std::byte* data_at(std::size_t from, std::size_t) override { return bytes_.get() + from; }
+  const std::byte* data_at(std::size_t from, std::size_t, ReadBuffer&) override { return bytes_.get() + from; }
 
  private:
   std::unique_ptr<std::byte[]> bytes_;
 };
 
-/// Part of a file mapped into memory; pages are filled as they are touched, on the thread that touches them.
-class MappedBytes final : public RawBytes {
+/// A range of a file that stays there until it is used: each thread reads the part it works on into its own buffer,
+/// where it is still in cache when it is decoded. Mapping the file instead costs more than the copy: the system spends
+/// it on page tables and on interrupting all other cores at every unmapping.
+class FileBytes final : public RawBytes {
  public:
-  /// Null when the system cannot map it. The file may be closed afterwards.
-  static std::unique_ptr<MappedBytes> map(int file, std::size_t offset, std::size_t length,
-                                          std::shared_ptr<const std::string> path);
-  ~MappedBytes() override;
+  /// Asks the system to start reading from disk unless the range is in its cache already. `what` names file and
+  /// dataset in errors.
+  FileBytes(std::shared_ptr<const Descriptor> file, std::uint64_t offset, std::size_t length, Place what);
 
-  const std::byte* data_at(std::size_t from, std::size_t length) override;
+  const std::byte* data_at(std::size_t from, std::size_t length, ReadBuffer& buffer) override;
 
  private:
-  MappedBytes(std::byte* base, std::size_t mapped, std::size_t skip, std::shared_ptr<const std::string> path)
-      : base_(base), mapped_(mapped), skip_(skip), path_(std::move(path)) {}
+  std::shared_ptr<const Descriptor> file_;
+  std::uint64_t offset_;
+  Place what_;
+};
 
-  std::byte* base_;
-  std::size_t mapped_;
-  std::size_t skip_;  ///< from the page's beginning to the first byte asked for
-  std::shared_ptr<const std::string> path_;
+/// One number over and over: rows that were never written.
+class FillBytes final : public RawBytes {
+ public:
+  FillBytes(const std::byte* number, std::size_t size) : size_(size) { std::memcpy(number_, number, size); }
+
+  const std::byte* data_at(std::size_t from, std::size_t length, ReadBuffer& buffer) override;
+
+ private:
+  std::byte number_[8] = {};
+  std::size_t size_;
 };
 
 /// The filters a chunk is stored with, and where it belongs, for messages.
@@ -75,7 +89,7 @@ class ChunkBytes final : public RawBytes {
  public:
   ChunkBytes(BufferPool::Buffer raw, std::size_t raw_bytes, ChunkEncoding encoding);
 
-  const std::byte* data_at(std::size_t from, std::size_t length) override;
+  const std::byte* data_at(std::size_t from, std::size_t length, ReadBuffer& buffer) override;
   void decode_if_idle() override;
   bool is_decoding() const noexcept override { return state_.load(std::memory_order_relaxed) == State::decoding; }
 

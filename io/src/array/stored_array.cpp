@@ -196,9 +196,8 @@ void StoredArray::read_storage(const Hdf5File& file) {
 }
 
 MemoryCost StoredArray::memory_cost() const noexcept {
-  // The tile itself, and, where it is large enough to be mapped, the pages at both ends.
-  const bool small = static_cast<std::size_t>(rows_) * row_bytes() < kMinMapped;
-  const double tile_overhead = small ? 512 : 2 * 4096 + 512;
+  constexpr double kTileOverhead = 512;  // what remembers where its bytes are
+  constexpr double kMostAtOnce = kMinDeferred;
   MemoryCost cost;
   if (storage_ == Storage::encoded_chunks) {
     // Raw and decoded bytes of a chunk do not stay together for long, but a badly compressed chunk is the larger of
@@ -206,21 +205,33 @@ MemoryCost StoredArray::memory_cost() const noexcept {
     constexpr double kRawExcess = 1.125;
     const double across = static_cast<double>(chunks_across());
     const double one = static_cast<double>(chunk_bytes());
-    const double band = kRawExcess * (one + 512) * across;
+    const double band = (kRawExcess * one + kTileOverhead) * across;
     cost.per_row = band / static_cast<double>(chunk_rows_);
     cost.fixed = 2 * band + 2 * one;
     const auto bands = static_cast<double>((rows_ + chunk_rows_ - 1) / chunk_rows_);
     cost.total = bands * band + 2 * one;
     return cost;
   }
-  cost.per_row = static_cast<double>(row_bytes());
-  cost.fixed = tile_overhead + static_cast<double>(stored_chunk_bytes_);
   if (storage_ == Storage::plain_chunks) {
+    // Chunks that are read later hold no memory; what is cut off at either end of a range may be short.
     const double across = static_cast<double>(chunks_across());
-    cost.per_row = (static_cast<double>(chunk_bytes()) + tile_overhead) * across / static_cast<double>(chunk_rows_);
-    cost.fixed = 2 * tile_overhead * across;
+    const double whole = chunk_bytes() < kMinDeferred ? static_cast<double>(chunk_bytes()) : 0;
+    cost.per_row = (whole + kTileOverhead) * across / static_cast<double>(chunk_rows_);
+    cost.fixed = 2 * (kMostAtOnce + kTileOverhead) * across;
+  } else if (storage_ == Storage::contiguous) {
+    cost.fixed = kMostAtOnce + kTileOverhead;
+  } else {
+    cost.per_row = static_cast<double>(row_bytes());
+    cost.fixed = kTileOverhead + static_cast<double>(stored_chunk_bytes_);
   }
   cost.total = cost.fixed + cost.per_row * static_cast<double>(rows_);
+  if (storage_ == Storage::contiguous) {
+    cost.total = std::min(cost.total, static_cast<double>(rows_) * static_cast<double>(row_bytes()) + kTileOverhead);
+  } else if (storage_ == Storage::plain_chunks) {
+    const auto bands = static_cast<double>((rows_ + chunk_rows_ - 1) / chunk_rows_);
+    const double band = (static_cast<double>(chunk_bytes()) + kTileOverhead) * static_cast<double>(chunks_across());
+    cost.total = std::min(cost.total, bands * band);
+  }
   return cost;
 }
 

@@ -13,8 +13,8 @@
 
 namespace scrm {
 
-/// Shorter ranges of a file are copied at once: that is cheaper than mapping them.
-inline constexpr std::size_t kMinMapped = std::size_t{128} << 10;
+/// Shorter ranges of a file are read at once; longer ones by the threads that decode them.
+inline constexpr std::size_t kMinDeferred = std::size_t{128} << 10;
 
 /// Rows [row, row + rows) x columns [column, column + columns) of what was fetched, row-major from `offset` on.
 struct RawTile {
@@ -106,7 +106,7 @@ class StoredArray {
   bool fetch_chunk(const Hdf5File& file, std::int64_t index, std::int64_t skip, RawTile& tile);
   /// Null when the chunk was never written.
   std::shared_ptr<RawBytes> encoded_chunk(const Hdf5File& file, std::int64_t index) const;
-  std::shared_ptr<RawBytes> fill_bytes(const Hdf5File& file, std::size_t length) const;
+  std::shared_ptr<RawBytes> fill_bytes(const Hdf5File& file) const;
   const ChunkLocation& chunk_location(const Hdf5File& file, std::int64_t index);
   Place place(const Hdf5File& file) const { return {.file = *file.path, .dataset = name_}; }
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -34,14 +33,6 @@ hid_t memory_type(Element element) {
       break;
   }
   return H5T_NATIVE_DOUBLE;
-}
-
-/// Copies bytes [offset, offset + length) of the file.
-void copy_from_file(const Hdf5File& file, std::uint64_t offset, std::size_t length, std::byte* to, Place place) {
-  const ssize_t got = read_at(file.descriptor, to, length, static_cast<std::int64_t>(offset));
-  if (got == static_cast<ssize_t>(length)) return;
-  const std::string why = got < 0 ? std::strerror(errno) : "it ends too early";
-  throw Error(ErrorKind::file, "cannot read the file: " + why, std::move(place));
 }
 
 }  // namespace
@@ -77,11 +68,9 @@ std::shared_ptr<RawBytes> StoredArray::fetch_bytes(const Hdf5File& file, std::ui
                             address + length, size),
                 place(file));
   }
-  if (length >= kMinMapped) {
-    if (auto mapped = MappedBytes::map(file.descriptor.get(), address, length, file.path)) return mapped;
-  }
+  if (length >= kMinDeferred) return std::make_shared<FileBytes>(file.descriptor, address, length, place(file));
   auto copy = std::make_shared<OwnedBytes>(length);
-  copy_from_file(file, address, length, copy->data(), place(file));
+  read_all_at(*file.descriptor, copy->data(), length, address, place(file));
   return copy;
 }
 
@@ -165,7 +154,7 @@ bool StoredArray::fetch_chunk(const Hdf5File& file, std::int64_t index, std::int
   const std::size_t length = static_cast<std::size_t>(tile.rows) * chunk_row_bytes();
   if (storage_ == Storage::plain_chunks) {
     const ChunkLocation& at = chunk_location(file, index);
-    tile.bytes = at.bytes == 0 ? fill_bytes(file, length) : fetch_bytes(file, at.address + skipped, length);
+    tile.bytes = at.bytes == 0 ? fill_bytes(file) : fetch_bytes(file, at.address + skipped, length);
     return false;
   }
   for (const KeptChunk& chunk : kept_) {
@@ -173,7 +162,7 @@ bool StoredArray::fetch_chunk(const Hdf5File& file, std::int64_t index, std::int
   }
   if (!tile.bytes) tile.bytes = encoded_chunk(file, index);
   if (!tile.bytes) {
-    tile.bytes = fill_bytes(file, length);
+    tile.bytes = fill_bytes(file);
     return false;
   }
   tile.offset = skipped;
@@ -221,17 +210,14 @@ std::shared_ptr<RawBytes> StoredArray::encoded_chunk(const Hdf5File& file, std::
   return std::make_shared<ChunkBytes>(std::move(raw), stored, std::move(encoding));
 }
 
-std::shared_ptr<RawBytes> StoredArray::fill_bytes(const Hdf5File& file, std::size_t length) const {
+std::shared_ptr<RawBytes> StoredArray::fill_bytes(const Hdf5File& file) const {
   const hdf5::Handle creation(H5Dget_create_plist(dataset_.get()), H5Pclose);
   const hdf5::Handle type(H5Dget_type(dataset_.get()), H5Tclose);
   std::byte value[8] = {};
   if (H5Pget_fill_value(creation.get(), type.get(), value) < 0) {
     hdf5::fail(ErrorKind::data, "has rows that were never written and no value to fill them with", place(file));
   }
-  const std::size_t size = element_size(element_);
-  auto bytes = std::make_shared<OwnedBytes>(length);
-  for (std::size_t at = 0; at < length; at += size) std::memcpy(bytes->data() + at, value, size);
-  return bytes;
+  return std::make_shared<FillBytes>(value, element_size(element_));
 }
 
 const StoredArray::ChunkLocation& StoredArray::chunk_location(const Hdf5File& file, std::int64_t index) {

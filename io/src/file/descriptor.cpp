@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 namespace scrm {
@@ -45,6 +46,15 @@ ssize_t read_at(const Descriptor& file, void* out, std::size_t size, std::int64_
     done += static_cast<std::size_t>(got);
   }
   return static_cast<ssize_t>(done);
+}
+
+void read_all_at(const Descriptor& file, void* out, std::size_t size, std::uint64_t offset, const Place& place) {
+  const ssize_t got = read_at(file, out, size, static_cast<std::int64_t>(offset));
+  if (got == static_cast<ssize_t>(size)) return;
+  throw Error(ErrorKind::file,
+              got < 0 ? std::string("cannot be read: ") + std::strerror(errno)
+                      : "cannot be read to its end: it was cut short while it was read",
+              place);
 }
 
 int write_at(const Descriptor& file, std::string_view bytes, std::int64_t offset) noexcept {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "scrm/io/error.hpp"
+
 namespace scrm {
 
 class Descriptor {
@@ -39,6 +41,9 @@ ssize_t read_some(const Descriptor& file, void* out, std::size_t size) noexcept;
 
 /// Reads `size` bytes at this place, fewer only where the file ends: how many they were, or -1 and errno.
 ssize_t read_at(const Descriptor& file, void* out, std::size_t size, std::int64_t offset) noexcept;
+
+/// Reads `size` bytes at this place; an Error there when the file ends before or cannot be read.
+void read_all_at(const Descriptor& file, void* out, std::size_t size, std::uint64_t offset, const Place& place);
 
 /// Writes all bytes at this place; the errno when that fails, else 0.
 int write_at(const Descriptor& file, std::string_view bytes, std::int64_t offset) noexcept;

@@ -22,9 +22,9 @@ Hdf5File open_hdf5_file(const std::string& path, std::shared_ptr<BufferPool> poo
   file.path = std::make_shared<const std::string>(path);
   file.pool = std::move(pool);
   const Place place{.file = path};
-  file.descriptor = Descriptor(path, O_RDONLY);
+  file.descriptor = std::make_shared<const Descriptor>(path, O_RDONLY);
   struct stat status {};
-  if (!file.descriptor.open() || ::fstat(file.descriptor.get(), &status) != 0) {
+  if (!file.descriptor->open() || ::fstat(file.descriptor->get(), &status) != 0) {
     throw Error(ErrorKind::file, std::string("cannot be opened: ") + std::strerror(errno), place);
   }
   if (!S_ISREG(status.st_mode)) throw Error(ErrorKind::file, "is not a file", place);

@@ -11,12 +11,12 @@
 
 namespace scrm {
 
-/// The file behind an array: HDF5's handle, and a descriptor of our own to map and copy by address.
+/// The file behind an array: HDF5's handle, and a descriptor of our own to read by address.
 struct Hdf5File {
   std::shared_ptr<const std::string> path;
   std::shared_ptr<BufferPool> pool;  ///< for its chunks
   hdf5::Handle handle;
-  Descriptor descriptor;
+  std::shared_ptr<const Descriptor> descriptor;
   std::int64_t bytes = 0;
   bool has_file_addresses = true;  ///< whether HDF5's addresses are the file's (they are not behind a user block)
 

@@ -71,12 +71,13 @@ class LabelledReader {
   /// Calls visitor(row, column, value) for every number of the array, rows in order within a column of chunks.
   template <class Visitor>
   void visit(StoredArray& array, Visitor&& visitor) const {
+    ReadBuffer buffer;
     for (std::int64_t first = 0; first < array.rows(); first += kRowsAtOnce) {
       const RawArray raw = array.fetch(file_, first, std::min(kRowsAtOnce, array.rows() - first));
       for (const RawTile& part : raw.tiles) {
         Tile tile;
         tile.element = raw.element;
-        tile.data = part.bytes->data_at(part.offset, static_cast<std::size_t>(part.rows) * part.row_bytes);
+        tile.data = part.bytes->data_at(part.offset, static_cast<std::size_t>(part.rows) * part.row_bytes, buffer);
         tile.row_bytes = part.row_bytes;
         tile.rows = static_cast<int>(part.rows);
         tile.columns = part.columns;

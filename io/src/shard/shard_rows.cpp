@@ -16,6 +16,9 @@ namespace {
 // Rows whose products are formed together: two cache lines of every column.
 constexpr int kProductRows = 16;
 
+// Pieces of a block are a multiple of this many rows, so that the columns of each but the last begin on a cache line.
+constexpr std::size_t kPieceGrain = 16;
+
 /// out[i] = log of the product over columns of labels[i]. Mantissas in [1, 2) multiply and exponents add, so that one
 /// logarithm a row is enough and hundreds of labels do not underflow.
 void log_products(const double* labels, int rows, int columns, double* out) noexcept {
@@ -41,6 +44,12 @@ void log_products(const double* labels, int rows, int columns, double* out) noex
       out[i] += std::log(product[i]) + static_cast<double>(exponent[i]) * std::numbers::ln2;
     }
   }
+}
+
+/// Rows that are read and decoded together.
+std::int64_t piece_rows(std::size_t row_bytes) noexcept {
+  return static_cast<std::int64_t>(
+      std::max<std::size_t>(kPieceGrain, ReadBuffer::kPieceBytes / row_bytes / kPieceGrain * kPieceGrain));
 }
 
 /// Decodes part after part of one block, a part being the rows that come from one shard.
@@ -72,7 +81,9 @@ class BlockDecoder {
   void columns(const Part& part, const RawArray& array, const AuditRule& rule, To* base, bool table);
   void find_bad_rows(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row, std::int64_t column,
                      bool table);
-  const std::byte* data_at(const RawTile& tile, std::size_t from, std::size_t length);
+  /// use(piece, its first row) for the rows of the tile in [first, end), as many at a time as stay in cache.
+  template <class Use>
+  void for_each_piece(const RawArray& array, const RawTile& tile, std::int64_t first, std::int64_t end, Use&& use);
 
   const Schema& schema_;
   bool reward_;
@@ -104,9 +115,18 @@ int BlockDecoder::finish(int rows, Audit& audit) {
   return out_.compact(bad_rows_.keep().data(), rows);
 }
 
-const std::byte* BlockDecoder::data_at(const RawTile& tile, std::size_t from, std::size_t length) {
+template <class Use>
+void BlockDecoder::for_each_piece(const RawArray& array, const RawTile& tile, std::int64_t first, std::int64_t end,
+                                  Use&& use) {
   if (tile.bytes->is_decoding()) rows_.decode_idle_chunks();
-  return tile.bytes->data_at(from, length);
+  const std::int64_t to = std::min(end, tile.row + tile.rows);
+  const std::int64_t most = piece_rows(tile.row_bytes);
+  for (std::int64_t from = std::max(first, tile.row); from < to; from += most) {
+    Tile piece{array.element, nullptr, tile.row_bytes, static_cast<int>(std::min(most, to - from)), tile.columns};
+    piece.data = tile.bytes->data_at(tile.offset + static_cast<std::size_t>(from - tile.row) * tile.row_bytes,
+                                     static_cast<std::size_t>(piece.rows) * tile.row_bytes, out_.read_buffer());
+    use(piece, from);
+  }
 }
 
 template <class To>
@@ -115,17 +135,10 @@ void BlockDecoder::columns(const Part& part, const RawArray& array, const AuditR
   auto tile = std::partition_point(array.tiles.begin(), array.tiles.end(),
                                    [&](const RawTile& t) { return t.row + t.rows <= part.first; });
   for (; tile != array.tiles.end() && tile->row < end; ++tile) {
-    const std::int64_t from = std::max(part.first, tile->row);
-    const std::int64_t to = std::min(end, tile->row + tile->rows);
-    Tile view;
-    view.element = array.element;
-    view.row_bytes = tile->row_bytes;
-    view.rows = static_cast<int>(to - from);
-    view.columns = tile->columns;
-    view.data = data_at(*tile, tile->offset + static_cast<std::size_t>(from - tile->row) * tile->row_bytes,
-                        static_cast<std::size_t>(to - from) * tile->row_bytes);
-    To* out = base + tile->column * kBlockRows + part.at + (from - part.first);
-    if (!to_columns(view, rule.range, out)) find_bad_rows(part, view, rule, from, tile->column, table);
+    for_each_piece(array, *tile, part.first, end, [&](const Tile& view, std::int64_t from) {
+      To* out = base + tile->column * kBlockRows + part.at + (from - part.first);
+      if (!to_columns(view, rule.range, out)) find_bad_rows(part, view, rule, from, tile->column, table);
+    });
   }
 }
 
@@ -204,13 +217,7 @@ void BlockDecoder::decode_entries(const Part& part) {
   // Entries are lists of their own. Their place in the block is not bounded by kBlockRows: column 0 is all there is.
   const auto each_tile = [&](const RawArray& array, auto&& use) {
     for (const RawTile& tile : array.tiles) {
-      const std::int64_t from = std::max(offsets[0], tile.row);
-      const std::int64_t to = std::min(offsets[part.rows], tile.row + tile.rows);
-      if (from >= to) continue;
-      Tile view{array.element, nullptr, tile.row_bytes, static_cast<int>(to - from), 1};
-      view.data = data_at(tile, tile.offset + static_cast<std::size_t>(from - tile.row) * tile.row_bytes,
-                          static_cast<std::size_t>(to - from) * tile.row_bytes);
-      use(view, from);
+      for_each_piece(array, tile, offsets[0], offsets[part.rows], use);
     }
   };
   const auto row_of = [&](std::int64_t entry) {
@@ -242,6 +249,11 @@ void BlockDecoder::decode_entries(const Part& part) {
 }
 
 }  // namespace
+
+std::size_t read_buffer_bytes(const Schema& schema) noexcept {
+  const auto widest = static_cast<std::size_t>(std::max<std::int64_t>({schema.features, schema.num_actions, 1}));
+  return ReadBuffer::bytes(kPieceGrain * widest * sizeof(double));
+}
 
 int ShardRows::decode(std::int64_t from, int count, BlockBuffer& out, Audit& audit) {
   BlockDecoder decoder(*schema_, reward_, *this, out);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "scrm/io/read_buffer.hpp"
 #include "scrm/io/schema.hpp"
 #include "scrm/kernels/aligned_array.hpp"
 #include "scrm/kernels/block.hpp"
@@ -35,6 +36,9 @@ class BlockBuffer {
   double* label_propensity() noexcept { return label_propensity_.get(); }
   double* target(int index) noexcept { return targets_[static_cast<std::size_t>(index)].get(); }
 
+  /// What its rows are read into before they become columns; empty until a file is read.
+  ReadBuffer& read_buffer() noexcept { return read_buffer_; }
+
   /// The view of the first `rows` rows; valid until the buffer changes.
   Block view(std::int64_t first_row, int rows) noexcept;
 
@@ -63,6 +67,7 @@ class BlockBuffer {
   AlignedArray<double> label_propensity_;
   std::vector<AlignedArray<double>> targets_;
   std::vector<const double*> target_views_;
+  ReadBuffer read_buffer_;
 };
 
 /// Bytes a BlockBuffer of this schema holds; for sparse contexts, without their entries.

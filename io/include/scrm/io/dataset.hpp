@@ -32,7 +32,7 @@ struct Shard {
 };
 
 /// Rows taken from the files but not decoded yet. Holds raw chunks (shared with neighbouring RawRows where a chunk
-/// reaches over their border), or the place of mapped bytes; decoding is pure and may run on any thread.
+/// reaches over their border), or the place of bytes that decoding reads; it may run on any thread.
 class RawRows {
  public:
   virtual ~RawRows() = default;
@@ -45,6 +45,9 @@ class RawRows {
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
 };
+
+/// Bytes that decoding holds for what is read from files, besides the block itself.
+std::size_t read_buffer_bytes(const Schema& schema) noexcept;
 
 /// Opened once: the schema of every shard is read and checked against the first. Files are opened again as rows are
 /// fetched, a few at a time.
