@@ -9,6 +9,8 @@ namespace {
 // Enough rows that scheduling costs nothing beside decoding, few enough that several groups fit a small
 // budget.
 constexpr std::size_t kGroupBytes = std::size_t{8} << 20;
+// A chunk that reaches further is not waited for.
+constexpr std::size_t kMaxChunkBlocks = 512;
 
 class ShardLoader final : public BlockLoader {
  public:
@@ -25,7 +27,10 @@ class ShardGroup final : public BlockGroup {
 
 ShardSource::ShardSource(Dataset dataset) : dataset_(std::move(dataset)) {
   const std::size_t block_bytes = std::max<std::size_t>(1, block_buffer_bytes(dataset_.schema()));
-  group_blocks_ = static_cast<int>(std::bit_floor(std::clamp<std::size_t>(kGroupBytes / block_bytes, 1, 64)));
+  const std::size_t by_size = std::bit_floor(std::clamp<std::size_t>(kGroupBytes / block_bytes, 1, 64));
+  // A compressed chunk is one thread's work: groups that share one would wait for each other.
+  const auto chunk_blocks = static_cast<std::size_t>((dataset_.chunk_rows() + kBlockRows - 1) / kBlockRows);
+  group_blocks_ = static_cast<int>(std::max(by_size, std::min(std::bit_ceil(chunk_blocks), kMaxChunkBlocks)));
 }
 
 std::size_t ShardSource::group_bytes() const {

@@ -1,8 +1,6 @@
 #include "array/raw_bytes.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/uio.h>
 
 #include <utility>
 
@@ -10,20 +8,6 @@
 #include "scrm/io/error.hpp"
 
 namespace scrm {
-FileBytes::FileBytes(std::shared_ptr<const Descriptor> file, std::uint64_t offset, std::size_t length, Place what)
-    : file_(std::move(file)), offset_(offset), what_(std::move(what)) {
-  // Walking over pages that are all there costs a tenth of decoding them, so one byte at the end stands for the rest.
-  std::byte last{};
-  iovec one{&last, 1};
-  if (length > 0 && preadv2(file_->get(), &one, 1, static_cast<off_t>(offset + length - 1), RWF_NOWAIT) != 1) {
-    posix_fadvise(file_->get(), static_cast<off_t>(offset), static_cast<off_t>(length), POSIX_FADV_WILLNEED);
-  }
-}
-
-const std::byte* FileBytes::data_at(std::size_t from, std::size_t length, ReadBuffer& buffer) {
-  return buffer.read(*file_, offset_ + from, length, what_);
-}
-
 const std::byte* FillBytes::data_at(std::size_t, std::size_t length, ReadBuffer& buffer) {
   std::byte* const to = buffer.space(length);
   for (std::size_t at = 0; at < length; at += size_) std::memcpy(to + at, number_, size_);
@@ -31,14 +15,17 @@ const std::byte* FillBytes::data_at(std::size_t, std::size_t length, ReadBuffer&
 }
 
 ChunkBytes::ChunkBytes(BufferPool::Buffer raw, std::size_t raw_bytes, ChunkEncoding encoding)
-    : raw_(std::move(raw)), raw_bytes_(raw_bytes), encoding_(std::move(encoding)) {}
+    : raw_(std::move(raw)), raw_at_(raw_.get()), raw_bytes_(raw_bytes), encoding_(std::move(encoding)) {}
+
+ChunkBytes::ChunkBytes(FileRange range, ChunkEncoding encoding)
+    : range_(std::move(range)), raw_bytes_(range_->length), encoding_(std::move(encoding)) {}
 
 const std::byte* ChunkBytes::data_at(std::size_t from, std::size_t, ReadBuffer&) {
   if (state_.load(std::memory_order_acquire) != State::decoded) {
     const std::lock_guard lock(mutex_);
     if (state_.load(std::memory_order_relaxed) != State::decoded) decode();
   }
-  return decoded_.get() + from;
+  return decoded_at_ + from;
 }
 
 void ChunkBytes::decode_if_idle() {
@@ -54,6 +41,7 @@ void ChunkBytes::decode() {
     state_.store(State::raw, std::memory_order_relaxed);
     throw;
   }
+  decoded_at_ = raw_ ? decoded_.get() : raw_at_;
   raw_.reset();
   state_.store(State::decoded, std::memory_order_release);
 }
@@ -61,11 +49,17 @@ void ChunkBytes::decode() {
 BufferPool::Buffer ChunkBytes::decoded_bytes() {
   const std::size_t size = encoding_.decoded_bytes;
   if (!encoding_.deflated && raw_bytes_ != size) fail(fmt::format("has {} bytes instead of {}", raw_bytes_, size));
+  if (range_) {
+    raw_ = encoding_.pool->take(raw_bytes_ + kPageBytes);
+    raw_at_ = same_place_in_page(raw_.get(), range_->offset);
+    read_all_at(*range_->file, raw_at_, raw_bytes_, range_->offset, range_->place);
+    range_.reset();
+  }
   if (!encoding_.deflated && !encoding_.shuffled) return std::move(raw_);
 
   BufferPool::Buffer plain = encoding_.pool->take(size);
   if (!encoding_.deflated) {
-    unshuffle(raw_.get(), plain.get(), size, encoding_.element_size);
+    unshuffle(raw_at_, plain.get(), size, encoding_.element_size);
   } else if (!encoding_.shuffled) {
     inflate_to(plain.get());
   } else {
@@ -77,7 +71,7 @@ BufferPool::Buffer ChunkBytes::decoded_bytes() {
 }
 
 void ChunkBytes::inflate_to(std::byte* to) const {
-  if (!inflate(raw_.get(), raw_bytes_, to, encoding_.decoded_bytes)) fail("does not decompress to what was written");
+  if (!inflate(raw_at_, raw_bytes_, to, encoding_.decoded_bytes)) fail("does not decompress to what was written");
 }
 
 void ChunkBytes::fail(const std::string& why) const {

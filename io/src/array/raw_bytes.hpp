@@ -7,11 +7,12 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 
-#include "file/descriptor.hpp"
+#include "file/file_range.hpp"
 #include "hdf5/buffer_pool.hpp"
-#include "scrm/io/error.hpp"
 #include "scrm/io/read_buffer.hpp"
 
 namespace scrm {
@@ -47,16 +48,14 @@ class OwnedBytes final : public RawBytes {
 /// it on page tables and on interrupting all other cores at every unmapping.
 class FileBytes final : public RawBytes {
  public:
-  /// Asks the system to start reading from disk unless the range is in its cache already. `what` names file and
-  /// dataset in errors.
-  FileBytes(std::shared_ptr<const Descriptor> file, std::uint64_t offset, std::size_t length, Place what);
+  explicit FileBytes(FileRange range) : range_(std::move(range)) {}
 
-  const std::byte* data_at(std::size_t from, std::size_t length, ReadBuffer& buffer) override;
+  const std::byte* data_at(std::size_t from, std::size_t length, ReadBuffer& buffer) override {
+    return buffer.read(range_, from, length);
+  }
 
  private:
-  std::shared_ptr<const Descriptor> file_;
-  std::uint64_t offset_;
-  Place what_;
+  FileRange range_;
 };
 
 /// One number over and over: rows that were never written.
@@ -88,6 +87,8 @@ struct ChunkEncoding {
 class ChunkBytes final : public RawBytes {
  public:
   ChunkBytes(BufferPool::Buffer raw, std::size_t raw_bytes, ChunkEncoding encoding);
+  /// Still in the file: the thread that decodes it reads it.
+  ChunkBytes(FileRange range, ChunkEncoding encoding);
 
   const std::byte* data_at(std::size_t from, std::size_t length, ReadBuffer& buffer) override;
   void decode_if_idle() override;
@@ -101,10 +102,13 @@ class ChunkBytes final : public RawBytes {
   void inflate_to(std::byte* to) const;
   [[noreturn]] void fail(const std::string& why) const;
 
+  std::optional<FileRange> range_;  // until raw_ holds its bytes
   BufferPool::Buffer raw_;
+  std::byte* raw_at_ = nullptr;  // in raw_
   std::size_t raw_bytes_;
   ChunkEncoding encoding_;
   BufferPool::Buffer decoded_;
+  const std::byte* decoded_at_ = nullptr;  // in decoded_
   std::mutex mutex_;
   std::atomic<State> state_{State::raw};
 };

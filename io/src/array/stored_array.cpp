@@ -10,7 +10,7 @@
 namespace scrm {
 namespace {
 
-// HDF5 1.10 walks all chunks to find one chunk's address: beyond this many, chunks are copied instead of mapped.
+// HDF5 1.10 walks all chunks to find one chunk's address: beyond this many, HDF5 itself reads their bytes.
 constexpr std::int64_t kMaxLocatedChunks = 2048;
 // HDF5's own cache, for what it reads itself: one row of chunks if that is not too much.
 constexpr std::size_t kMaxHdf5Cache = std::size_t{64} << 20;
@@ -182,8 +182,8 @@ void StoredArray::read_storage(const Hdf5File& file) {
   if (native_ && options == 0 && read_filters(creation.get())) {
     const std::int64_t chunks = (rows_ + chunk_rows_ - 1) / chunk_rows_ * chunks_across();
     const bool filtered = shuffle_filter_ >= 0 || deflate_filter_ >= 0;
-    storage_ = !filtered && file.has_file_addresses && chunks <= kMaxLocatedChunks ? Storage::plain_chunks
-                                                                                   : Storage::encoded_chunks;
+    located_ = file.has_file_addresses && chunks <= kMaxLocatedChunks;
+    storage_ = !filtered && located_ ? Storage::plain_chunks : Storage::encoded_chunks;
     return;
   }
   require_filters(file, creation.get());

@@ -78,6 +78,7 @@ class StoredArray {
   struct ChunkLocation {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
+    unsigned skipped_filters = 0;  ///< bit i: filter i was not applied
     bool known = false;
   };
   struct KeptChunk {
@@ -100,12 +101,14 @@ class StoredArray {
   std::int64_t chunks_across() const noexcept { return (width_ + chunk_columns_ - 1) / chunk_columns_; }
 
   std::shared_ptr<RawBytes> fetch_bytes(const Hdf5File& file, std::uint64_t address, std::size_t length) const;
+  void require_inside(const Hdf5File& file, std::uint64_t address, std::uint64_t length) const;
   RawTile fetch_by_hdf5(const Hdf5File& file, std::int64_t first, std::int64_t rows) const;
   void fetch_chunks(const Hdf5File& file, std::int64_t first, std::int64_t rows, std::vector<RawTile>& tiles);
   /// Gives the tile its bytes, `skip` rows into the chunk; returns whether they are the whole encoded chunk.
   bool fetch_chunk(const Hdf5File& file, std::int64_t index, std::int64_t skip, RawTile& tile);
   /// Null when the chunk was never written.
-  std::shared_ptr<RawBytes> encoded_chunk(const Hdf5File& file, std::int64_t index) const;
+  std::shared_ptr<RawBytes> encoded_chunk(const Hdf5File& file, std::int64_t index);
+  ChunkEncoding chunk_encoding(const Hdf5File& file, std::int64_t first, unsigned skipped_filters) const;
   std::shared_ptr<RawBytes> fill_bytes(const Hdf5File& file) const;
   const ChunkLocation& chunk_location(const Hdf5File& file, std::int64_t index);
   Place place(const Hdf5File& file) const { return {.file = *file.path, .dataset = name_}; }
@@ -119,6 +122,7 @@ class StoredArray {
   bool native_ = true;        ///< the file's bytes are the machine's
   bool enumeration_ = false;  ///< of integers
   Storage storage_ = Storage::by_hdf5;
+  bool located_ = false;  ///< chunks are few enough to ask where they are
   std::uint64_t address_ = 0;
   std::int64_t chunk_rows_ = 0;
   std::int64_t chunk_columns_ = 1;

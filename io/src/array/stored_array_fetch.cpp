@@ -59,8 +59,7 @@ RawArray StoredArray::fetch(const Hdf5File& file, std::int64_t first, std::int64
   return array;
 }
 
-std::shared_ptr<RawBytes> StoredArray::fetch_bytes(const Hdf5File& file, std::uint64_t address,
-                                                   std::size_t length) const {
+void StoredArray::require_inside(const Hdf5File& file, std::uint64_t address, std::uint64_t length) const {
   const auto size = static_cast<std::uint64_t>(file.bytes);
   if (address > size || length > size - address) {
     throw Error(ErrorKind::data,
@@ -68,7 +67,13 @@ std::shared_ptr<RawBytes> StoredArray::fetch_bytes(const Hdf5File& file, std::ui
                             address + length, size),
                 place(file));
   }
-  if (length >= kMinDeferred) return std::make_shared<FileBytes>(file.descriptor, address, length, place(file));
+}
+
+std::shared_ptr<RawBytes> StoredArray::fetch_bytes(const Hdf5File& file, std::uint64_t address,
+                                                   std::size_t length) const {
+  require_inside(file, address, length);
+  if (length >= kMinDeferred)
+    return std::make_shared<FileBytes>(FileRange(file.descriptor, address, length, place(file)));
   auto copy = std::make_shared<OwnedBytes>(length);
   read_all_at(*file.descriptor, copy->data(), length, address, place(file));
   return copy;
@@ -169,8 +174,30 @@ bool StoredArray::fetch_chunk(const Hdf5File& file, std::int64_t index, std::int
   return true;
 }
 
-std::shared_ptr<RawBytes> StoredArray::encoded_chunk(const Hdf5File& file, std::int64_t index) const {
+ChunkEncoding StoredArray::chunk_encoding(const Hdf5File& file, std::int64_t first, unsigned skipped) const {
+  const auto applied = [&](int filter) { return filter >= 0 && (skipped & (1U << filter)) == 0; };
+  ChunkEncoding encoding;
+  encoding.shuffled = applied(shuffle_filter_) && element_size(element_) > 1;
+  encoding.deflated = applied(deflate_filter_);
+  encoding.element_size = element_size(element_);
+  encoding.decoded_bytes = chunk_bytes();
+  encoding.pool = file.pool;
+  encoding.path = file.path;
+  encoding.dataset = name_;
+  encoding.first_row = first;
+  encoding.last_row = std::min(first + chunk_rows_, rows_) - 1;
+  return encoding;
+}
+
+std::shared_ptr<RawBytes> StoredArray::encoded_chunk(const Hdf5File& file, std::int64_t index) {
   const std::int64_t first = index / chunks_across() * chunk_rows_;
+  if (located_) {
+    const ChunkLocation& at = chunk_location(file, index);
+    if (at.bytes == 0) return nullptr;
+    require_inside(file, at.address, at.bytes);
+    return std::make_shared<ChunkBytes>(FileRange(file.descriptor, at.address, at.bytes, place(file)),
+                                        chunk_encoding(file, first, at.skipped_filters));
+  }
   const hsize_t corner[2] = {static_cast<hsize_t>(first),
                              static_cast<hsize_t>(index % chunks_across() * chunk_columns_)};
   hsize_t stored = 0;
@@ -196,18 +223,7 @@ std::shared_ptr<RawBytes> StoredArray::encoded_chunk(const Hdf5File& file, std::
   if (H5Dread_chunk(dataset_.get(), H5P_DEFAULT, corner, &skipped, raw.get()) < 0) {
     hdf5::fail(ErrorKind::data, fmt::format("the chunk at row {} cannot be read", first), place(file));
   }
-  const auto applied = [&](int filter) { return filter >= 0 && (skipped & (1U << filter)) == 0; };
-  ChunkEncoding encoding;
-  encoding.shuffled = applied(shuffle_filter_) && element_size(element_) > 1;
-  encoding.deflated = applied(deflate_filter_);
-  encoding.element_size = element_size(element_);
-  encoding.decoded_bytes = chunk_bytes();
-  encoding.pool = file.pool;
-  encoding.path = file.path;
-  encoding.dataset = name_;
-  encoding.first_row = first;
-  encoding.last_row = std::min(first + chunk_rows_, rows_) - 1;
-  return std::make_shared<ChunkBytes>(std::move(raw), stored, std::move(encoding));
+  return std::make_shared<ChunkBytes>(std::move(raw), stored, chunk_encoding(file, first, skipped));
 }
 
 std::shared_ptr<RawBytes> StoredArray::fill_bytes(const Hdf5File& file) const {
@@ -235,13 +251,13 @@ const StoredArray::ChunkLocation& StoredArray::chunk_location(const Hdf5File& fi
     hdf5::fail(ErrorKind::data, fmt::format("the chunk at row {} cannot be found", corner[0]), place(file));
   }
   if (address == HADDR_UNDEF) bytes = 0;
-  if (bytes != 0 && bytes != chunk_bytes()) {
+  if (storage_ == Storage::plain_chunks && bytes != 0 && bytes != chunk_bytes()) {
     throw Error(ErrorKind::data,
                 fmt::format("the chunk at row {} has {} bytes instead of {}: the file is damaged", corner[0], bytes,
                             chunk_bytes()),
                 place(file));
   }
-  at = {address, bytes, true};
+  at = {address, bytes, skipped, true};
   return at;
 }
 

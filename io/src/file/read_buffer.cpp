@@ -1,14 +1,14 @@
 #include "scrm/io/read_buffer.hpp"
 
 #include <algorithm>
-#include <new>
 
-#include "file/descriptor.hpp"
+#include "file/file_range.hpp"
 
 namespace scrm {
 namespace {
 
-constexpr std::size_t kPage = 4096;
+// A block's share of a column of numbers is small change for the system: several blocks' are read at once.
+constexpr std::size_t kAheadBytes = std::size_t{128} << 10;
 
 }  // namespace
 
@@ -17,30 +17,30 @@ ReadBuffer::~ReadBuffer() = default;
 ReadBuffer::ReadBuffer(ReadBuffer&&) noexcept = default;
 ReadBuffer& ReadBuffer::operator=(ReadBuffer&&) noexcept = default;
 
-void ReadBuffer::Free::operator()(std::byte* memory) const noexcept {
-  ::operator delete[](memory, std::align_val_t{kPage});
-}
-
 std::size_t ReadBuffer::bytes(std::size_t piece) noexcept {
-  return std::max(piece, kPieceBytes) + kPage;
+  return std::max(piece, kAheadBytes) + kPageBytes;
 }
 
 std::byte* ReadBuffer::space(std::size_t length) {
+  range_ = 0;
   if (size_ < bytes(length)) {
     memory_.reset();
-    memory_.reset(static_cast<std::byte*>(::operator new[](bytes(length), std::align_val_t{kPage})));
+    memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes(length));
     size_ = bytes(length);
   }
   return memory_.get();
 }
 
-const std::byte* ReadBuffer::read(const Descriptor& file, std::uint64_t offset, std::size_t length,
-                                  const Place& place) {
-  // The same place in its page as in the file's: some processors copy five times slower to an address that lies a few
-  // bytes further into a page than the source does.
-  std::byte* const to = space(length) + offset % kPage;
-  read_all_at(file, to, length, offset, place);
-  return to;
+const std::byte* ReadBuffer::read(const FileRange& range, std::size_t from, std::size_t length) {
+  if (range_ != range.id || from < begin_ || from + length > end_) {
+    const std::size_t wanted = std::max(length, std::min(kAheadBytes, range.length - from));
+    held_ = same_place_in_page(space(wanted), range.offset + from);
+    read_all_at(*range.file, held_, wanted, range.offset + from, range.place);
+    range_ = range.id;
+    begin_ = from;
+    end_ = from + wanted;
+  }
+  return held_ + (from - begin_);
 }
 
 }  // namespace scrm

@@ -47,19 +47,22 @@ ShardSlice OpenShard::fetch(std::int64_t first, std::int64_t rows) {
   slice.path = file_.path;
   slice.row_in_file = first;
   slice.rows = rows;
-  if (context_) slice.context = context_->fetch(file_, first, rows);
+  slice.arrays.resize(kTarget + targets_.size());
+  if (context_) slice.arrays[kContext] = context_->fetch(file_, first, rows);
   if (indptr_) {
     slice.offsets = indptr_->read_offsets(file_, first, rows, indices_->rows());
     const std::int64_t begin = slice.offsets.front();
     const std::int64_t entries = slice.offsets.back() - begin;
-    slice.indices = indices_->fetch(file_, begin, entries);
-    slice.values = values_->fetch(file_, begin, entries);
+    slice.arrays[kIndices] = indices_->fetch(file_, begin, entries);
+    slice.arrays[kValues] = values_->fetch(file_, begin, entries);
   }
-  if (action_) slice.action = action_->fetch(file_, first, rows);
-  if (loss_) slice.loss = loss_->fetch(file_, first, rows);
-  if (propensity_) slice.propensity = propensity_->fetch(file_, first, rows);
-  if (label_propensity_) slice.label_propensity = label_propensity_->fetch(file_, first, rows);
-  for (StoredArray& target : targets_) slice.targets.push_back(target.fetch(file_, first, rows));
+  if (action_) slice.arrays[kAction] = action_->fetch(file_, first, rows);
+  if (loss_) slice.arrays[kLoss] = loss_->fetch(file_, first, rows);
+  if (propensity_) slice.arrays[kPropensity] = propensity_->fetch(file_, first, rows);
+  if (label_propensity_) slice.arrays[kLabelPropensity] = label_propensity_->fetch(file_, first, rows);
+  for (std::size_t t = 0; t < targets_.size(); ++t) {
+    slice.arrays[kTarget + t] = targets_[t].fetch(file_, first, rows);
+  }
   return slice;
 }
 

@@ -56,7 +56,9 @@ std::int64_t piece_rows(std::size_t row_bytes) noexcept {
 class BlockDecoder {
  public:
   BlockDecoder(const Schema& schema, bool reward, ShardRows& rows, BlockBuffer& out)
-      : schema_(schema), reward_(reward), rows_(rows), out_(out) {}
+      : schema_(schema), reward_(reward), rows_(rows), out_(out) {
+    out_.read_buffers().resize(kTarget + schema.targets.size());
+  }
 
   /// Rows [first, first + rows) of the file behind the slice become rows [at, at + rows) of the block.
   void decode(const ShardSlice& slice, std::int64_t first, int rows, int at);
@@ -78,12 +80,13 @@ class BlockDecoder {
   void multiply_labels(const Part& part);
 
   template <class To>
-  void columns(const Part& part, const RawArray& array, const AuditRule& rule, To* base, bool table);
+  void columns(const Part& part, std::size_t dataset, const AuditRule& rule, To* base, bool table);
   void find_bad_rows(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row, std::int64_t column,
                      bool table);
   /// use(piece, its first row) for the rows of the tile in [first, end), as many at a time as stay in cache.
   template <class Use>
-  void for_each_piece(const RawArray& array, const RawTile& tile, std::int64_t first, std::int64_t end, Use&& use);
+  void for_each_piece(const Part& part, std::size_t dataset, const RawTile& tile, std::int64_t first, std::int64_t end,
+                      Use&& use);
 
   const Schema& schema_;
   bool reward_;
@@ -97,15 +100,15 @@ void BlockDecoder::decode(const ShardSlice& slice, std::int64_t first, int rows,
   decode_context(part);
   if (schema_.stage == RowStage::contexts) return;
   decode_action(part);
-  columns(part, slice.loss, loss_rule(), out_.loss(), false);
+  columns(part, kLoss, loss_rule(), out_.loss(), false);
   if (reward_) {
     double* loss = out_.loss() + at;
     for (int i = 0; i < rows; ++i) loss[i] = -loss[i];
   }
   decode_propensity(part);
   for (std::size_t i = 0; i < schema_.targets.size(); ++i) {
-    columns(part, slice.targets[i], target_rule(schema_.action_kind, schema_.targets[i]),
-            out_.target(static_cast<int>(i)), false);
+    columns(part, kTarget + i, target_rule(schema_.action_kind, schema_.targets[i]), out_.target(static_cast<int>(i)),
+            false);
   }
 }
 
@@ -116,26 +119,29 @@ int BlockDecoder::finish(int rows, Audit& audit) {
 }
 
 template <class Use>
-void BlockDecoder::for_each_piece(const RawArray& array, const RawTile& tile, std::int64_t first, std::int64_t end,
-                                  Use&& use) {
+void BlockDecoder::for_each_piece(const Part& part, std::size_t dataset, const RawTile& tile, std::int64_t first,
+                                  std::int64_t end, Use&& use) {
+  const Element element = part.slice.arrays[dataset].element;
   if (tile.bytes->is_decoding()) rows_.decode_idle_chunks();
   const std::int64_t to = std::min(end, tile.row + tile.rows);
   const std::int64_t most = piece_rows(tile.row_bytes);
   for (std::int64_t from = std::max(first, tile.row); from < to; from += most) {
-    Tile piece{array.element, nullptr, tile.row_bytes, static_cast<int>(std::min(most, to - from)), tile.columns};
-    piece.data = tile.bytes->data_at(tile.offset + static_cast<std::size_t>(from - tile.row) * tile.row_bytes,
-                                     static_cast<std::size_t>(piece.rows) * tile.row_bytes, out_.read_buffer());
+    Tile piece{element, nullptr, tile.row_bytes, static_cast<int>(std::min(most, to - from)), tile.columns};
+    piece.data =
+        tile.bytes->data_at(tile.offset + static_cast<std::size_t>(from - tile.row) * tile.row_bytes,
+                            static_cast<std::size_t>(piece.rows) * tile.row_bytes, out_.read_buffers()[dataset]);
     use(piece, from);
   }
 }
 
 template <class To>
-void BlockDecoder::columns(const Part& part, const RawArray& array, const AuditRule& rule, To* base, bool table) {
+void BlockDecoder::columns(const Part& part, std::size_t dataset, const AuditRule& rule, To* base, bool table) {
+  const RawArray& array = part.slice.arrays[dataset];
   const std::int64_t end = part.first + part.rows;
   auto tile = std::partition_point(array.tiles.begin(), array.tiles.end(),
                                    [&](const RawTile& t) { return t.row + t.rows <= part.first; });
   for (; tile != array.tiles.end() && tile->row < end; ++tile) {
-    for_each_piece(array, *tile, part.first, end, [&](const Tile& view, std::int64_t from) {
+    for_each_piece(part, dataset, *tile, part.first, end, [&](const Tile& view, std::int64_t from) {
       To* out = base + tile->column * kBlockRows + part.at + (from - part.first);
       if (!to_columns(view, rule.range, out)) find_bad_rows(part, view, rule, from, tile->column, table);
     });
@@ -156,9 +162,9 @@ void BlockDecoder::decode_context(const Part& part) {
   if (schema_.sparse) {
     decode_entries(part);
   } else if (schema_.context_type == FloatType::f32) {
-    columns(part, part.slice.context, context_rule("context"), out_.context_f32(), true);
+    columns(part, kContext, context_rule("context"), out_.context_f32(), true);
   } else {
-    columns(part, part.slice.context, context_rule("context"), out_.context_f64(), true);
+    columns(part, kContext, context_rule("context"), out_.context_f64(), true);
   }
 }
 
@@ -166,13 +172,13 @@ void BlockDecoder::decode_action(const Part& part) {
   const AuditRule rule = action_rule(schema_.action_kind, schema_.num_actions);
   switch (schema_.action_kind) {
     case ActionKind::continuous:
-      columns(part, part.slice.action, rule, out_.action(), false);
+      columns(part, kAction, rule, out_.action(), false);
       break;
     case ActionKind::categorical:
-      columns(part, part.slice.action, rule, out_.category(), false);
+      columns(part, kAction, rule, out_.category(), false);
       break;
     case ActionKind::multilabel:
-      columns(part, part.slice.action, rule, out_.bits(), true);
+      columns(part, kAction, rule, out_.bits(), true);
       break;
   }
 }
@@ -180,15 +186,14 @@ void BlockDecoder::decode_action(const Part& part) {
 void BlockDecoder::decode_propensity(const Part& part) {
   const ActionKind kind = schema_.action_kind;
   if (schema_.label_propensity) {
-    columns(part, part.slice.label_propensity, propensity_rule(kind, "label_propensity"), out_.label_propensity(),
-            true);
+    columns(part, kLabelPropensity, propensity_rule(kind, "label_propensity"), out_.label_propensity(), true);
   }
   switch (schema_.propensity) {
     case PropensityForm::linear:
-      columns(part, part.slice.propensity, propensity_rule(kind, "propensity"), out_.propensity(), false);
+      columns(part, kPropensity, propensity_rule(kind, "propensity"), out_.propensity(), false);
       break;
     case PropensityForm::logarithm:
-      columns(part, part.slice.propensity, log_propensity_rule(kind), out_.propensity(), false);
+      columns(part, kPropensity, log_propensity_rule(kind), out_.propensity(), false);
       break;
     case PropensityForm::label_product:
       multiply_labels(part);
@@ -215,9 +220,9 @@ void BlockDecoder::decode_entries(const Part& part) {
   out_.values().resize(static_cast<std::size_t>(before + entries));
 
   // Entries are lists of their own. Their place in the block is not bounded by kBlockRows: column 0 is all there is.
-  const auto each_tile = [&](const RawArray& array, auto&& use) {
-    for (const RawTile& tile : array.tiles) {
-      for_each_piece(array, tile, offsets[0], offsets[part.rows], use);
+  const auto each_tile = [&](std::size_t dataset, auto&& use) {
+    for (const RawTile& tile : slice.arrays[dataset].tiles) {
+      for_each_piece(part, dataset, tile, offsets[0], offsets[part.rows], use);
     }
   };
   const auto row_of = [&](std::int64_t entry) {
@@ -225,7 +230,7 @@ void BlockDecoder::decode_entries(const Part& part) {
   };
 
   const Range in_range{0, static_cast<double>(schema_.features) - 1};
-  each_tile(slice.indices, [&](const Tile& view, std::int64_t from) {
+  each_tile(kIndices, [&](const Tile& view, std::int64_t from) {
     std::int32_t* out = out_.indices().data() + before + (from - offsets[0]);
     if (schema_.features > 0 && to_columns(view, in_range, out)) return;
     for_each_value(view, [&](int i, std::int64_t, double value) {
@@ -237,7 +242,7 @@ void BlockDecoder::decode_entries(const Part& part) {
     });
   });
   const AuditRule rule = context_rule("context/values");
-  each_tile(slice.values, [&](const Tile& view, std::int64_t from) {
+  each_tile(kValues, [&](const Tile& view, std::int64_t from) {
     if (to_columns(view, rule.range, out_.values().data() + before + (from - offsets[0]))) return;
     for_each_value(view, [&](int i, std::int64_t, double value) {
       if (const auto reason = rule.violation(value)) {
@@ -252,7 +257,9 @@ void BlockDecoder::decode_entries(const Part& part) {
 
 std::size_t read_buffer_bytes(const Schema& schema) noexcept {
   const auto widest = static_cast<std::size_t>(std::max<std::int64_t>({schema.features, schema.num_actions, 1}));
-  return ReadBuffer::bytes(kPieceGrain * widest * sizeof(double));
+  const std::size_t lists = kTarget + schema.targets.size();
+  return ReadBuffer::bytes(std::max(ReadBuffer::kPieceBytes, kPieceGrain * widest * sizeof(double))) +
+         lists * ReadBuffer::bytes(0);
 }
 
 int ShardRows::decode(std::int64_t from, int count, BlockBuffer& out, Audit& audit) {
@@ -274,15 +281,10 @@ int ShardRows::decode(std::int64_t from, int count, BlockBuffer& out, Audit& aud
 }
 
 void ShardRows::decode_idle_chunks() {
-  const auto decode_idle = [](const RawArray& array) {
-    for (const RawTile& tile : array.tiles) tile.bytes->decode_if_idle();
-  };
   for (const ShardSlice& slice : slices_) {
-    for (const RawArray* array : {&slice.context, &slice.indices, &slice.values, &slice.action, &slice.loss,
-                                  &slice.propensity, &slice.label_propensity}) {
-      decode_idle(*array);
+    for (const RawArray& array : slice.arrays) {
+      for (const RawTile& tile : array.tiles) tile.bytes->decode_if_idle();
     }
-    for (const RawArray& array : slice.targets) decode_idle(array);
   }
 }
 

@@ -11,21 +11,17 @@
 
 namespace scrm {
 
+/// The datasets of a shard that are read; the targets follow in their order.
+enum ShardDataset { kContext, kIndices, kValues, kAction, kLoss, kPropensity, kLabelPropensity, kTarget };
+
 /// Consecutive rows of one shard.
 struct ShardSlice {
   std::shared_ptr<const std::string> path;
   std::int64_t first_row = 0;  ///< in the data set
   std::int64_t rows = 0;
-  std::int64_t row_in_file = 0;  ///< of the first row
-  RawArray context;
+  std::int64_t row_in_file = 0;       ///< of the first row
   std::vector<std::int64_t> offsets;  ///< sparse: where in indices and values each row begins, and the last ends
-  RawArray indices;
-  RawArray values;
-  RawArray action;
-  RawArray loss;
-  RawArray propensity;
-  RawArray label_propensity;
-  std::vector<RawArray> targets;
+  std::vector<RawArray> arrays;       ///< by ShardDataset; empty where there is none
 };
 
 class ShardRows final : public RawRows {

@@ -36,8 +36,8 @@ class BlockBuffer {
   double* label_propensity() noexcept { return label_propensity_.get(); }
   double* target(int index) noexcept { return targets_[static_cast<std::size_t>(index)].get(); }
 
-  /// What its rows are read into before they become columns; empty until a file is read.
-  ReadBuffer& read_buffer() noexcept { return read_buffer_; }
+  /// What the rows of each dataset are read into before they become columns; empty until files are read.
+  std::vector<ReadBuffer>& read_buffers() noexcept { return read_buffers_; }
 
   /// The view of the first `rows` rows; valid until the buffer changes.
   Block view(std::int64_t first_row, int rows) noexcept;
@@ -67,7 +67,7 @@ class BlockBuffer {
   AlignedArray<double> label_propensity_;
   std::vector<AlignedArray<double>> targets_;
   std::vector<const double*> target_views_;
-  ReadBuffer read_buffer_;
+  std::vector<ReadBuffer> read_buffers_;
 };
 
 /// Bytes a BlockBuffer of this schema holds; for sparse contexts, without their entries.

@@ -1,4 +1,5 @@
-/// ReadBuffer: what one thread reads from files into, a piece at a time, so that the piece is still in its cache.
+/// ReadBuffer: what one thread reads a dataset of a file into, a piece at a time, so that the piece is still in its
+/// cache when it is used.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +8,7 @@
 
 namespace scrm {
 
-class Descriptor;
-struct Place;
+struct FileRange;
 
 class ReadBuffer {
  public:
@@ -17,12 +17,12 @@ class ReadBuffer {
   ReadBuffer(ReadBuffer&&) noexcept;
   ReadBuffer& operator=(ReadBuffer&&) noexcept;
 
-  /// Pieces of this size are best: far below L2, far above the cost of a system call. Larger ones make the buffer grow.
-  static constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
+  /// Pieces of this size are best: below L2, far above the cost of a system call. Larger ones make the buffer grow.
+  static constexpr std::size_t kPieceBytes = std::size_t{192} << 10;
 
-  /// Bytes [offset, offset + length) of the file, valid until the next call. Throws an Error at this place when the
-  /// file ends before them or cannot be read.
-  const std::byte* read(const Descriptor& file, std::uint64_t offset, std::size_t length, const Place& place);
+  /// Bytes [from, from + length) of the range, valid until the next call; what follows them in the range is read along
+  /// when they are few. Throws an Error when the file ends before them or cannot be read.
+  const std::byte* read(const FileRange& range, std::size_t from, std::size_t length);
 
   /// Room for `length` bytes, valid until the next call.
   std::byte* space(std::size_t length);
@@ -31,11 +31,13 @@ class ReadBuffer {
   static std::size_t bytes(std::size_t piece) noexcept;
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const noexcept;
-  };
-  std::unique_ptr<std::byte[], Free> memory_;
+  std::unique_ptr<std::byte[]> memory_;
   std::size_t size_ = 0;
+  // What it holds, and where: bytes [begin_, end_) of a range.
+  std::byte* held_ = nullptr;
+  std::uint64_t range_ = 0;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
 };
 
 }  // namespace scrm
