@@ -2,10 +2,15 @@
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <hdf5.h>
+#include <libdeflate.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -81,18 +86,27 @@ std::vector<std::string> files(const std::string& folder) {
   return out;
 }
 
-// Every byte of the files, as they are, on one thread.
+// Every byte of the files, as they are, on all threads, each into a buffer of its own that begins with a page.
 std::int64_t read_all(const std::string& folder) {
-  static std::vector<char> buffer(std::size_t{1} << 20);
-  std::int64_t total = 0;
-  for (const std::string& path : files(folder)) {
-    const int file = open(path.c_str(), O_RDONLY);
-    std::int64_t offset = 0;
-    ssize_t got;
-    while ((got = pread(file, buffer.data(), buffer.size(), offset)) > 0) offset += got;
-    close(file);
-    total += offset;
+  constexpr std::size_t kBuffer = std::size_t{128} << 10;
+  const std::vector<std::string> paths = files(folder);
+  std::atomic<std::size_t> next = 0;
+  std::atomic<std::int64_t> total = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < all_threads(); ++t) {
+    threads.emplace_back([&] {
+      const std::unique_ptr<void, decltype(&std::free)> buffer(std::aligned_alloc(4096, kBuffer), &std::free);
+      for (std::size_t i; (i = next++) < paths.size();) {
+        const int file = open(paths[i].c_str(), O_RDONLY);
+        std::int64_t offset = 0;
+        ssize_t got;
+        while ((got = pread(file, buffer.get(), kBuffer, offset)) > 0) offset += got;
+        close(file);
+        total += offset;
+      }
+    });
   }
+  for (std::thread& thread : threads) thread.join();
   return total;
 }
 
@@ -145,6 +159,77 @@ void shards_against_memory(benchmark::State& state) {
   count_bytes(state);
 }
 
+/// The chunks of a compressed data set as its files hold them, and how long each is when inflated.
+struct PackedChunk {
+  std::vector<char> bytes;
+  std::size_t inflated;
+};
+
+std::vector<PackedChunk> packed_chunks(const std::string& folder) {
+  std::vector<PackedChunk> out;
+  for (const std::string& path : files(folder)) {
+    const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+    for (const char* name : {"context", "action", "propensity", "loss"}) {
+      const hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
+      const hid_t creation = H5Dget_create_plist(set);
+      hsize_t shape[2] = {1, 1};
+      H5Pget_chunk(creation, 2, shape);
+      hsize_t chunks = 0;
+      const hid_t space = H5Dget_space(set);
+      H5Dget_num_chunks(set, space, &chunks);
+      for (hsize_t index = 0; index < chunks; ++index) {
+        hsize_t offset[2] = {0, 0}, size = 0;
+        unsigned mask = 0;
+        haddr_t address = 0;
+        H5Dget_chunk_info(set, space, index, offset, &mask, &address, &size);
+        PackedChunk chunk{std::vector<char>(size), shape[0] * shape[1] * sizeof(double)};
+        std::uint32_t filters = 0;
+        H5Dread_chunk(set, H5P_DEFAULT, offset, &filters, chunk.bytes.data());
+        out.push_back(std::move(chunk));
+      }
+      H5Sclose(space);
+      H5Pclose(creation);
+      H5Dclose(set);
+    }
+    H5Fclose(file);
+  }
+  return out;
+}
+
+// Nothing but libdeflate, on all threads, each with its own output; whether every chunk came out whole.
+bool inflate_all(const std::vector<PackedChunk>& chunks) {
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> good = true;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < all_threads(); ++t) {
+    threads.emplace_back([&] {
+      libdeflate_decompressor* const decompressor = libdeflate_alloc_decompressor();
+      std::vector<char> plain;
+      for (std::size_t i; (i = next++) < chunks.size();) {
+        plain.resize(std::max(plain.size(), chunks[i].inflated));
+        if (libdeflate_zlib_decompress(decompressor, chunks[i].bytes.data(), chunks[i].bytes.size(), plain.data(),
+                                       chunks[i].inflated, nullptr) != LIBDEFLATE_SUCCESS) {
+          good = false;
+        }
+      }
+      libdeflate_free_decompressor(decompressor);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return good;
+}
+
+void shards_against_libdeflate(benchmark::State& state) {
+  const std::vector<PackedChunk> chunks = packed_chunks(data().gzip);
+  bool good = false;
+  EvaluationReport shards;
+  measure_pair(
+      state, [&] { good = inflate_all(chunks); }, [&] { shards = evaluate_shards(data().gzip); });
+  require_right(state, shards);
+  if (!good) state.SkipWithError("libdeflate found a chunk damaged");
+  count_bytes(state);
+}
+
 void shards_against_pread(benchmark::State& state) {
   std::int64_t bytes = 0;
   EvaluationReport shards;
@@ -170,6 +255,7 @@ void shards_against_hdf5(benchmark::State& state) {
 
 BENCHMARK(shards_against_memory)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(11);
 BENCHMARK(shards_against_pread)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(11);
+BENCHMARK(shards_against_libdeflate)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(7);
 BENCHMARK(shards_against_hdf5)->Arg(0)->Arg(1)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(7);
 
 }  // namespace

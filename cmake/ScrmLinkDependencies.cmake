@@ -9,8 +9,8 @@ find_dependency(tomlplusplus)
 # scrm_found_library(NAME HEADER LIBRARY... ): scrm_found::NAME, for libraries that bring no package file of their own;
 # the first LIBRARY that is there.
 macro(scrm_found_library name header)
-  find_path(SCRM_${name}_INCLUDE ${header} PATH_SUFFIXES hdf5/serial openblas-serial openblas openblas-pthread)
-  find_library(SCRM_${name}_LIBRARY NAMES ${ARGN} NAMES_PER_DIR PATH_SUFFIXES openblas-serial hdf5/serial)
+  find_path(SCRM_${name}_INCLUDE ${header} PATH_SUFFIXES hdf5/serial openblas openblas-pthread)
+  find_library(SCRM_${name}_LIBRARY NAMES ${ARGN} NAMES_PER_DIR PATH_SUFFIXES hdf5/serial)
   mark_as_advanced(SCRM_${name}_INCLUDE SCRM_${name}_LIBRARY)
   if(NOT SCRM_${name}_INCLUDE OR NOT SCRM_${name}_LIBRARY)
     message(FATAL_ERROR "scrm needs ${header} and its library (one of: ${ARGN}); see README, \"Build\"")
@@ -34,6 +34,6 @@ if(SCRM_hdf5_LIBRARY MATCHES "\\.a$")
     ${SCRM_z_LIBRARY} ${CMAKE_DL_LIBS} m)
 endif()
 scrm_found_library(deflate libdeflate.h deflate)
-# openblas_config.h rather than cblas.h: a reference BLAS may be installed beside it. The serial OpenBLAS where there is
-# one: threads of its own would only wait, and spin while they do.
+# openblas_config.h rather than cblas.h: a reference BLAS may be installed beside it. Not the serial OpenBLAS: several
+# threads may not call it at a time.
 scrm_found_library(openblas openblas_config.h openblas)

@@ -6,6 +6,7 @@
 #include <hwy/highway.h>
 
 #include "gaussian_tiles-inl.hpp"
+#include "row_means-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {
@@ -13,8 +14,35 @@ namespace scrm::HWY_NAMESPACE {
 // Policies that share each load of the context.
 constexpr int kGroup = 4;
 
-template <bool kLogPropensity, int kPolicies, class T>
-HWY_INLINE void group_weights(const Block& block, const T* context, const LinearGaussian* policies, double* out) {
+// Contexts in columns, as most blocks have them.
+template <class T>
+struct ContextColumns {
+  using Number = T;
+  const T* columns;
+
+  template <int kPolicies>
+  HWY_INLINE void means(int first, std::int64_t features, const LinearGaussian* policies, double* mean) const {
+    tile_means<kPolicies>(columns + first, features, policies, mean);
+  }
+};
+
+// Contexts row by row, which come from a file and are in cache: there is nothing to fetch ahead.
+template <class T>
+struct ContextRows {
+  using Number = T;
+  static constexpr const T* columns = nullptr;
+  const std::byte* rows;
+
+  template <int kPolicies>
+  HWY_INLINE void means(int first, std::int64_t features, const LinearGaussian* policies, double* mean) const {
+    const std::size_t row_bytes = static_cast<std::size_t>(features) * sizeof(T);
+    row_means<kPolicies, T>(rows + static_cast<std::size_t>(first) * row_bytes, features, policies, mean);
+  }
+};
+
+template <bool kLogPropensity, int kPolicies, class Context>
+HWY_INLINE void group_weights(const Block& block, const Context& context, const LinearGaussian* policies, double* out) {
+  using T = typename Context::Number;
   const double* propensity = kLogPropensity ? block.log_propensity : block.propensity;
   alignas(kColumnAlignment) double mean[kPolicies * kTileRows];
   Tile tiles[kPolicies];
@@ -25,9 +53,12 @@ HWY_INLINE void group_weights(const Block& block, const T* context, const Linear
   }
   for (int first = 0; first < kBlockRows; first += kTileRows) {
     const int then = first + kTileRows;
-    NextRows<T> next{context + then, block.action + then, propensity + then, block.loss + then, block.features};
-    if (then == kBlockRows || block.features > kPrefetchFeatures) next.features = 0;
-    tile_means<kPolicies>(context + first, block.features, policies, mean);
+    NextRows<T> next{nullptr, block.action + then, propensity + then, block.loss + then, 0};
+    if (context.columns != nullptr && then < kBlockRows && block.features <= kPrefetchFeatures) {
+      next.context = context.columns + then;
+      next.features = block.features;
+    }
+    context.template means<kPolicies>(first, block.features, policies, mean);
     for (int p = 0; p < kPolicies; ++p) {
       tiles[p].action = block.action + first;
       tiles[p].propensity = propensity + first;
@@ -37,8 +68,8 @@ HWY_INLINE void group_weights(const Block& block, const T* context, const Linear
   }
 }
 
-template <bool kLogPropensity, class T>
-HWY_INLINE void all_weights(const Block& block, const T* context, const LinearGaussian* policies, int count,
+template <bool kLogPropensity, class Context>
+HWY_INLINE void all_weights(const Block& block, const Context& context, const LinearGaussian* policies, int count,
                             double* out) {
   int p = 0;
   for (; p + kGroup <= count; p += kGroup) {
@@ -47,17 +78,25 @@ HWY_INLINE void all_weights(const Block& block, const T* context, const LinearGa
   for (; p < count; ++p) group_weights<kLogPropensity, 1>(block, context, policies + p, out + p * kBlockRows);
 }
 
-void gaussian_weights_impl(const Block& block, const LinearGaussian* policies, int count, double* out) {
-  const bool log_propensity = block.log_propensity != nullptr;
-  if (block.context_type == FloatType::f32) {
-    const auto* context = static_cast<const float*>(block.context);
-    log_propensity ? all_weights<true>(block, context, policies, count, out)
-                   : all_weights<false>(block, context, policies, count, out);
+template <class Context>
+HWY_INLINE void weights_of(const Block& block, const Context& context, const LinearGaussian* policies, int count,
+                           double* out) {
+  block.log_propensity != nullptr ? all_weights<true>(block, context, policies, count, out)
+                                  : all_weights<false>(block, context, policies, count, out);
+}
+
+template <class T>
+HWY_INLINE void weights_by_layout(const Block& block, const LinearGaussian* policies, int count, double* out) {
+  if (block.context_by_row != nullptr) {
+    weights_of(block, ContextRows<T>{block.context_by_row}, policies, count, out);
   } else {
-    const auto* context = static_cast<const double*>(block.context);
-    log_propensity ? all_weights<true>(block, context, policies, count, out)
-                   : all_weights<false>(block, context, policies, count, out);
+    weights_of(block, ContextColumns<T>{static_cast<const T*>(block.context)}, policies, count, out);
   }
+}
+
+void gaussian_weights_impl(const Block& block, const LinearGaussian* policies, int count, double* out) {
+  block.context_type == FloatType::f32 ? weights_by_layout<float>(block, policies, count, out)
+                                       : weights_by_layout<double>(block, policies, count, out);
 }
 
 }  // namespace scrm::HWY_NAMESPACE
@@ -71,7 +110,8 @@ namespace scrm {
 HWY_EXPORT(gaussian_weights_impl);
 
 void gaussian_weights(const Block& block, const LinearGaussian* policies, int count, double* out) noexcept {
-  assert(has_valid_context(block) && has_propensity(block) && block.sparse.indptr == nullptr);
+  assert((block.context_by_row != nullptr || has_valid_context(block)) && has_propensity(block));
+  assert(block.sparse.indptr == nullptr);
   assert(policies != nullptr && count >= 1 && is_column(out));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(gaussian_weights_impl)(block, policies, count, out);

@@ -173,6 +173,39 @@ bool transpose_bands(const std::byte* from, std::size_t row_bytes, int rows, std
   return inside;
 }
 
+template <class T>
+bool numbers_in_range(const std::byte* from, std::size_t count, T low, T high) {
+  const hn::ScalableTag<T> d;
+  constexpr std::size_t kVectors = 4;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto lowest = hn::Set(d, low);
+  const auto highest = hn::Set(d, high);
+  hn::Mask<decltype(d)> inside[kVectors];
+  for (auto& mask : inside) mask = hn::Eq(lowest, lowest);
+  std::size_t i = 0;
+  for (; i + kVectors * lanes <= count; i += kVectors * lanes) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const auto x = hn::LoadU(d, reinterpret_cast<const T*>(from + (i + v * lanes) * sizeof(T)));
+      inside[v] = hn::And(inside[v], hn::And(hn::Ge(x, lowest), hn::Le(x, highest)));
+    }
+  }
+  bool all = true;
+  for (const auto& mask : inside) all &= hn::AllTrue(d, mask);
+  for (; i < count; ++i) {
+    const T x = load_one<T>(from + i * sizeof(T));
+    all &= (x >= low) & (x <= high);
+  }
+  return all;
+}
+
+bool in_range_f64(const std::byte* from, std::size_t count, double low, double high) {
+  return numbers_in_range(from, count, low, high);
+}
+
+bool in_range_f32(const std::byte* from, std::size_t count, float low, float high) {
+  return numbers_in_range(from, count, low, high);
+}
+
 bool transpose_f64(const std::byte* from, std::size_t row_bytes, int rows, std::int64_t columns, double low,
                    double high, double* out) {
   return transpose_bands(from, row_bytes, rows, columns, low, high, out);
@@ -192,6 +225,18 @@ HWY_AFTER_NAMESPACE();
 namespace scrm {
 HWY_EXPORT(transpose_f64);
 HWY_EXPORT(transpose_f32);
+HWY_EXPORT(in_range_f64);
+HWY_EXPORT(in_range_f32);
+
+bool all_in_range(const std::byte* from, std::size_t count, double low, double high) noexcept {
+  ensure_isa();
+  return HWY_DYNAMIC_DISPATCH(in_range_f64)(from, count, low, high);
+}
+
+bool all_in_range(const std::byte* from, std::size_t count, float low, float high) noexcept {
+  ensure_isa();
+  return HWY_DYNAMIC_DISPATCH(in_range_f32)(from, count, low, high);
+}
 
 bool transpose_rows(const std::byte* from, std::size_t row_bytes, int rows, std::int64_t columns, double low,
                     double high, double* out) noexcept {

@@ -57,6 +57,38 @@ TEST_CASE("gaussian_weights: the bits of scores, densities and weights computed 
   });
 }
 
+TEST_CASE("gaussian_weights: contexts row by row, at any address, give the bits of contexts in columns") {
+  every_isa([] {
+    for (const std::int64_t features : {1, 2, 3, 10, 32}) {
+      for (const bool float32 : {false, true}) {
+        GaussianRows rows(features, {.float32 = float32});
+        const std::size_t size = float32 ? sizeof(float) : sizeof(double);
+        std::vector<std::byte> by_row(static_cast<std::size_t>(kBlockRows * features) * size + 1);
+        for (int i = 0; i < kBlockRows; ++i) {
+          for (std::int64_t j = 0; j < features; ++j) {
+            const std::int64_t cell = j * kBlockRows + i;
+            const void* from = float32 ? static_cast<const void*>(&rows.narrow[cell]) : &rows.context[cell];
+            std::memcpy(by_row.data() + 1 + static_cast<std::size_t>(i * features + j) * size, from, size);
+          }
+        }
+        constexpr int kPolicies = 5;
+        std::vector<std::vector<double>> thetas;
+        std::vector<LinearGaussian> policies;
+        for (unsigned p = 0; p < kPolicies; ++p) thetas.push_back(random_theta(features, p));
+        for (unsigned p = 0; p < kPolicies; ++p) policies.push_back({thetas[p].data(), 0.4 + 0.2 * p});
+        Columns<double> columns(kPolicies), rows_out(kPolicies);
+        gaussian_weights(rows.block, policies.data(), kPolicies, columns.data());
+        rows.block.context = nullptr;
+        rows.block.context_by_row = by_row.data() + 1;
+        gaussian_weights(rows.block, policies.data(), kPolicies, rows_out.data());
+        CAPTURE(features);
+        CAPTURE(float32);
+        CHECK(std::memcmp(columns.data(), rows_out.data(), kPolicies * kBlockRows * sizeof(double)) == 0);
+      }
+    }
+  });
+}
+
 TEST_CASE("gaussian_weights: a policy that logged its own exponentials gets weights of exactly one") {
   every_isa([] {
     GaussianRows rows(10);

@@ -37,6 +37,13 @@ class EvaluationReduction final : public Reduction {
                       Bootstrap* bootstrap)
       : policies_(policies), rules_(rules), extra_(extra), bootstrap_(bootstrap) {}
 
+  bool reads_context_by_row() const override {
+    // More policies than this read each context several times: columns are then worth making.
+    return policies_.size() <= kPolicyBatch &&
+           std::all_of(policies_.begin(), policies_.end(),
+                       [](const NamedPolicy& named) { return named.policy->reads_context_by_row(); });
+  }
+
   std::unique_ptr<Partial> make() const override {
     auto partial = std::make_unique<Sums>();
     partial->sums.weights.resize(policies_.size());

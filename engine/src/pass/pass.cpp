@@ -36,6 +36,10 @@ struct Item {
   Audit audit;
 };
 
+std::unique_ptr<BlockLoader> make_loader(const PassState& pass) {
+  return pass.reduction.reads_context_by_row() ? pass.source.make_row_loader() : pass.source.make_loader();
+}
+
 /// Serial: the only stage that touches the source's files.
 std::shared_ptr<Item> fetch_next(PassState& pass) {
   const std::int64_t left = pass.source.blocks() - pass.next_block;
@@ -86,7 +90,7 @@ int max_groups_in_flight(const Source& source, int threads, std::size_t memory) 
 
 void run_pipeline(PassState& pass, int threads, int tokens, const Progress& progress) {
   using LoaderPtr = std::unique_ptr<BlockLoader>;
-  tbb::enumerable_thread_specific<LoaderPtr> loaders([&pass] { return pass.source.make_loader(); });
+  tbb::enumerable_thread_specific<LoaderPtr> loaders([&pass] { return make_loader(pass); });
   using ItemPtr = std::shared_ptr<Item>;
   const auto fetch_stage = [&pass](tbb::flow_control& control) -> ItemPtr {
     if (pass.next_block == pass.source.blocks()) {
@@ -115,7 +119,7 @@ PassResult run_pass(Source& source, const Reduction& reduction, const PassOption
   const int threads = resolve_threads(options.threads);
   const int tokens = max_groups_in_flight(source, threads, options.memory);
   if (threads == 1 || source.blocks() <= source.group_blocks()) {
-    const std::unique_ptr<BlockLoader> loader = source.make_loader();
+    const std::unique_ptr<BlockLoader> loader = make_loader(pass);
     while (pass.next_block < source.blocks()) {
       const std::shared_ptr<Item> item = fetch_next(pass);
       reduce_group(pass, *loader, *item);

@@ -45,6 +45,12 @@ std::unique_ptr<BlockLoader> ShardSource::make_loader() const {
   return std::make_unique<ShardLoader>(schema());
 }
 
+std::unique_ptr<BlockLoader> ShardSource::make_row_loader() const {
+  auto loader = std::make_unique<ShardLoader>(schema());
+  loader->buffer.allow_context_by_row();
+  return loader;
+}
+
 std::unique_ptr<BlockGroup> ShardSource::fetch(std::int64_t first_block, int count) {
   const std::int64_t first = first_block * kBlockRows;
   const std::int64_t wanted = static_cast<std::int64_t>(count) * kBlockRows;

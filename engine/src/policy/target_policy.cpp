@@ -90,6 +90,7 @@ class TargetColumnPolicy final : public TargetPolicy {
   void weights(const Block& block, PolicyScratch&, double* out) const override {
     weights_from_density(block, block.targets[index_], out);
   }
+  bool reads_context_by_row() const override { return true; }
   std::size_t scratch_bytes() const override { return 0; }
 
  private:

@@ -8,6 +8,9 @@
 #include <array>
 #include <cctype>
 
+// What OpenBLAS itself ends its threads with before a fork; not in its header, nor in builds without threads.
+extern "C" int blas_thread_shutdown_() __attribute__((weak));
+
 namespace scrm {
 namespace {
 
@@ -56,6 +59,7 @@ std::string openblas_core() {
 
 void limit_openblas_to_one_thread() noexcept {
   openblas_set_num_threads(1);
+  if (blas_thread_shutdown_ != nullptr) blas_thread_shutdown_();
 }
 
 CpuFeatures cpu_features() noexcept {

@@ -8,7 +8,7 @@ namespace scrm {
 namespace {
 
 // A block's share of a column of numbers is small change for the system: several blocks' are read at once.
-constexpr std::size_t kAheadBytes = std::size_t{128} << 10;
+constexpr std::size_t kAheadBytes = std::size_t{64} << 10;
 
 }  // namespace
 

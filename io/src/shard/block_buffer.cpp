@@ -92,6 +92,10 @@ Block BlockBuffer::view(std::int64_t first_row, int rows) noexcept {
   } else {
     block.context = context_f64_.get();
   }
+  if (context_by_row_ != nullptr) {
+    block.context = nullptr;
+    block.context_by_row = context_by_row_;
+  }
   block.action = action_.get();
   block.category = category_.get();
   block.bits = bits_.get();

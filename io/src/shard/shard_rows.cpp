@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 #include "audit/bad_rows.hpp"
 #include "shard/transpose.hpp"
@@ -15,6 +16,9 @@ namespace {
 
 // Rows whose products are formed together: two cache lines of every column.
 constexpr int kProductRows = 16;
+
+// Of contexts that stay row by row: a block of them, 512 KiB, is still in cache when it is used.
+constexpr std::size_t kMaxRowBytes = 256;
 
 // Pieces of a block are a multiple of this many rows, so that the columns of each but the last begin on a cache line.
 constexpr std::size_t kPieceGrain = 16;
@@ -58,6 +62,7 @@ class BlockDecoder {
   BlockDecoder(const Schema& schema, bool reward, ShardRows& rows, BlockBuffer& out)
       : schema_(schema), reward_(reward), rows_(rows), out_(out) {
     out_.read_buffers().resize(kTarget + schema.targets.size());
+    out_.set_context_by_row(nullptr);
   }
 
   /// Rows [first, first + rows) of the file behind the slice become rows [at, at + rows) of the block.
@@ -74,6 +79,9 @@ class BlockDecoder {
   };
 
   void decode_context(const Part& part);
+  /// Leaves the context where it lies, row by row, when the buffer allows it and all of it can be used.
+  bool keep_context_rows(const Part& part);
+  void decode_context_columns(const Part& part);
   void decode_entries(const Part& part);
   void decode_action(const Part& part);
   void decode_propensity(const Part& part);
@@ -93,6 +101,7 @@ class BlockDecoder {
   ShardRows& rows_;
   BlockBuffer& out_;
   BadRows bad_rows_;
+  std::optional<Part> context_part_;  // all rows, when their contexts were left row by row
 };
 
 void BlockDecoder::decode(const ShardSlice& slice, std::int64_t first, int rows, int at) {
@@ -114,6 +123,10 @@ void BlockDecoder::decode(const ShardSlice& slice, std::int64_t first, int rows,
 
 int BlockDecoder::finish(int rows, Audit& audit) {
   if (bad_rows_.empty()) return rows;
+  if (context_part_) {  // rows can be left out of columns only
+    out_.set_context_by_row(nullptr);
+    decode_context_columns(*context_part_);
+  }
   bad_rows_.report(rows, audit);
   return out_.compact(bad_rows_.keep().data(), rows);
 }
@@ -158,7 +171,37 @@ void BlockDecoder::find_bad_rows(const Part& part, const Tile& tile, const Audit
   });
 }
 
+bool BlockDecoder::keep_context_rows(const Part& part) {
+  const RawArray& array = part.slice.arrays[kContext];
+  const Element wanted = schema_.context_type == FloatType::f32 ? Element::f32 : Element::f64;
+  const std::size_t row_bytes = static_cast<std::size_t>(schema_.features) * element_size(wanted);
+  if (!out_.allows_context_by_row() || schema_.sparse || row_bytes == 0 || row_bytes > kMaxRowBytes ||
+      part.rows != kBlockRows || array.element != wanted) {
+    return false;
+  }
+  const auto tile = std::partition_point(array.tiles.begin(), array.tiles.end(),
+                                         [&](const RawTile& t) { return t.row + t.rows <= part.first; });
+  if (tile == array.tiles.end() || tile->row_bytes != row_bytes || tile->row + tile->rows < part.first + part.rows) {
+    return false;
+  }
+  if (tile->bytes->is_decoding()) rows_.decode_idle_chunks();
+  const std::byte* rows =
+      tile->bytes->data_at(tile->offset + static_cast<std::size_t>(part.first - tile->row) * row_bytes,
+                           static_cast<std::size_t>(part.rows) * row_bytes, out_.read_buffers()[kContext]);
+  if (!in_range({wanted, rows, row_bytes, part.rows, schema_.features}, context_rule("context").range)) return false;
+  out_.set_context_by_row(rows);
+  return true;
+}
+
 void BlockDecoder::decode_context(const Part& part) {
+  if (keep_context_rows(part)) {
+    context_part_.emplace(part);
+  } else {
+    decode_context_columns(part);
+  }
+}
+
+void BlockDecoder::decode_context_columns(const Part& part) {
   if (schema_.sparse) {
     decode_entries(part);
   } else if (schema_.context_type == FloatType::f32) {
@@ -258,7 +301,7 @@ void BlockDecoder::decode_entries(const Part& part) {
 std::size_t read_buffer_bytes(const Schema& schema) noexcept {
   const auto widest = static_cast<std::size_t>(std::max<std::int64_t>({schema.features, schema.num_actions, 1}));
   const std::size_t lists = kTarget + schema.targets.size();
-  return ReadBuffer::bytes(std::max(ReadBuffer::kPieceBytes, kPieceGrain * widest * sizeof(double))) +
+  return ReadBuffer::bytes(std::max(kMaxRowBytes * kBlockRows, kPieceGrain * widest * sizeof(double))) +
          lists * ReadBuffer::bytes(0);
 }
 

@@ -1,6 +1,7 @@
 // labels: slow threads io
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -120,6 +121,46 @@ TEST_CASE("evaluate: rows in memory and rows in shards of odd sizes give the sam
     for (const IntervalKind interval : {IntervalKind::student, IntervalKind::bootstrap}) {
       const auto expected = evaluate_on(memory, interval, 1);
       for (const int threads : {1, 2, 8}) CHECK(evaluate_on(shards, interval, threads) == expected);
+    }
+  }
+}
+
+TEST_CASE("evaluate: contexts that stay row by row give the bits of rows in memory, bad rows among them or not") {
+  for (const std::int64_t features : {1, 2, 7, 32, 33}) {
+    for (const FloatType type : {FloatType::f64, FloatType::f32}) {
+      for (const bool gzip : {false, true}) {
+        CAPTURE(features);
+        CAPTURE(gzip);
+        const Folder folder;
+        Schema schema;
+        schema.features = features;
+        schema.context_type = type;
+        schema.propensity = gzip ? PropensityForm::logarithm : PropensityForm::linear;
+        LoggedRows rows = random_rows(schema, 9 * kBlockRows + 100, 4);
+        WriteOptions options;
+        options.gzip = gzip;
+        write_shard(folder / "a.h5", rows, 0, 5 * kBlockRows, options);
+        write_shard(folder / "b.h5", rows, 5 * kBlockRows, 4 * kBlockRows + 100, options);
+        ShardSource shards(Dataset({folder.path.string()}, {}));
+        MemorySource memory = make_source(rows);
+        const auto evaluated = [&](Source& source, int threads, bool skip) {
+          const Policy policy = random_policy(PolicyKind::gaussian, schema, 1);
+          const std::vector<NamedPolicy> named = {{"policy", make_target_policy(policy, schema, "policy")}};
+          EvaluateOptions evaluation;
+          evaluation.skip_bad_rows = skip;
+          PassOptions pass;
+          pass.threads = threads;
+          return numbers(evaluate(source, named, evaluation, pass));
+        };
+        const auto expected = evaluated(memory, 1, false);
+        for (const int threads : {1, 2, 8}) CHECK(evaluated(shards, threads, false) == expected);
+
+        rows.loss[3 * kBlockRows + 5] = std::numeric_limits<double>::quiet_NaN();
+        write_shard(folder / "a.h5", rows, 0, 5 * kBlockRows, options);
+        ShardSource with_bad(Dataset({folder.path.string()}, {}));
+        MemorySource without(with_bad, {}, true);
+        CHECK(evaluated(with_bad, 2, true) == evaluated(without, 1, true));
+      }
     }
   }
 }

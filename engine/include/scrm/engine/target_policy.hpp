@@ -53,6 +53,8 @@ class TargetPolicy {
   virtual void label_probability(const Block& block, PolicyScratch& scratch, double* out) const;
   /// Mean and scale of a policy that is gaussian with linear features; one without a theta for all others.
   virtual LinearGaussian linear_gaussian() const { return {}; }
+  /// Whether weights() takes blocks whose context lies row by row (Block::context_by_row).
+  virtual bool reads_context_by_row() const { return linear_gaussian().theta != nullptr; }
   /// Bytes of scratch that a thread needs.
   virtual std::size_t scratch_bytes() const = 0;
 };

@@ -39,6 +39,12 @@ class BlockBuffer {
   /// What the rows of each dataset are read into before they become columns; empty until files are read.
   std::vector<ReadBuffer>& read_buffers() noexcept { return read_buffers_; }
 
+  /// Lets decode leave a dense context row by row where it lies, in view().context_by_row, when a block's rows are all
+  /// there and follow each other: for reductions that read it so.
+  void allow_context_by_row() noexcept { allows_context_by_row_ = true; }
+  bool allows_context_by_row() const noexcept { return allows_context_by_row_; }
+  void set_context_by_row(const std::byte* rows) noexcept { context_by_row_ = rows; }
+
   /// The view of the first `rows` rows; valid until the buffer changes.
   Block view(std::int64_t first_row, int rows) noexcept;
 
@@ -68,6 +74,8 @@ class BlockBuffer {
   std::vector<AlignedArray<double>> targets_;
   std::vector<const double*> target_views_;
   std::vector<ReadBuffer> read_buffers_;
+  bool allows_context_by_row_ = false;
+  const std::byte* context_by_row_ = nullptr;
 };
 
 /// Bytes a BlockBuffer of this schema holds; for sparse contexts, without their entries.

@@ -18,7 +18,7 @@ class ReadBuffer {
   ReadBuffer& operator=(ReadBuffer&&) noexcept;
 
   /// Pieces of this size are best: below L2, far above the cost of a system call. Larger ones make the buffer grow.
-  static constexpr std::size_t kPieceBytes = std::size_t{192} << 10;
+  static constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
 
   /// Bytes [from, from + length) of the range, valid until the next call; what follows them in the range is read along
   /// when they are few. Throws an Error when the file ends before them or cannot be read.

@@ -42,6 +42,9 @@ struct Block {
   FloatType context_type = FloatType::f64;
   const void* context = nullptr;
   SparseContext sparse;
+  /// Instead of `context`, for reductions that ask for it: all kBlockRows rows one after the other, as files hold them,
+  /// at any address.
+  const std::byte* context_by_row = nullptr;
 
   // Action: the member that fits action_kind.
   const double* action = nullptr;          ///< continuous

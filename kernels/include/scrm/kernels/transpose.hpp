@@ -15,4 +15,8 @@ bool transpose_rows(const std::byte* from, std::size_t row_bytes, int rows, std:
 bool transpose_rows(const std::byte* from, std::size_t row_bytes, int rows, std::int64_t columns, float low, float high,
                     float* out) noexcept;
 
+/// Whether all of `count` numbers that follow each other, at any address, lie in [low, high].
+bool all_in_range(const std::byte* from, std::size_t count, double low, double high) noexcept;
+bool all_in_range(const std::byte* from, std::size_t count, float low, float high) noexcept;
+
 }  // namespace scrm
