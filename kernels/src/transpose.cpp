@@ -173,7 +173,8 @@ bool transpose_bands(const std::byte* from, std::size_t row_bytes, int rows, std
   return inside;
 }
 
-template <class T>
+// kSymmetric: low is -high, as where all that counts is that numbers are finite; one comparison is then enough.
+template <bool kSymmetric, class T>
 bool numbers_in_range(const std::byte* from, std::size_t count, T low, T high) {
   const hn::ScalableTag<T> d;
   constexpr std::size_t kVectors = 4;
@@ -186,7 +187,11 @@ bool numbers_in_range(const std::byte* from, std::size_t count, T low, T high) {
   for (; i + kVectors * lanes <= count; i += kVectors * lanes) {
     for (std::size_t v = 0; v < kVectors; ++v) {
       const auto x = hn::LoadU(d, reinterpret_cast<const T*>(from + (i + v * lanes) * sizeof(T)));
-      inside[v] = hn::And(inside[v], hn::And(hn::Ge(x, lowest), hn::Le(x, highest)));
+      if constexpr (kSymmetric) {
+        inside[v] = hn::And(inside[v], hn::Le(hn::Abs(x), highest));
+      } else {
+        inside[v] = hn::And(inside[v], hn::And(hn::Ge(x, lowest), hn::Le(x, highest)));
+      }
     }
   }
   bool all = true;
@@ -198,12 +203,18 @@ bool numbers_in_range(const std::byte* from, std::size_t count, T low, T high) {
   return all;
 }
 
+template <class T>
+bool any_numbers_in_range(const std::byte* from, std::size_t count, T low, T high) {
+  return low == -high ? numbers_in_range<true>(from, count, low, high)
+                      : numbers_in_range<false>(from, count, low, high);
+}
+
 bool in_range_f64(const std::byte* from, std::size_t count, double low, double high) {
-  return numbers_in_range(from, count, low, high);
+  return any_numbers_in_range(from, count, low, high);
 }
 
 bool in_range_f32(const std::byte* from, std::size_t count, float low, float high) {
-  return numbers_in_range(from, count, low, high);
+  return any_numbers_in_range(from, count, low, high);
 }
 
 bool transpose_f64(const std::byte* from, std::size_t row_bytes, int rows, std::int64_t columns, double low,

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <limits>
 #include <list>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -161,6 +162,7 @@ struct Dataset::Impl {
   MemoryBound entry_bound;
   std::shared_ptr<BufferPool> pool = std::make_shared<BufferPool>();
   std::list<std::pair<std::size_t, OpenShard>> open;  ///< most recently used first
+  std::map<std::size_t, Hdf5File> just_opened;        ///< the first shards, from when their headers were read
 
   void add(Shard shard, ShardMemory shard_memory);
   void bound_entries(const ShardMemory& shard_memory, std::int64_t shard_rows);
@@ -196,8 +198,11 @@ OpenShard& Dataset::Impl::open_shard(std::size_t index) {
     open.splice(open.begin(), open, found);
   } else {
     if (open.size() >= kOpenShards) open.pop_back();
+    auto first_time = just_opened.extract(index);
     open.emplace_front(std::piecewise_construct, std::forward_as_tuple(index),
-                       std::forward_as_tuple(shards[index].path, *schema, shards[index].rows, pool));
+                       std::forward_as_tuple(first_time.empty() ? open_hdf5_file(shards[index].path, pool)
+                                                                : std::move(first_time.mapped()),
+                                             *schema, shards[index].rows));
   }
   return open.front().second;
 }
@@ -208,12 +213,14 @@ Dataset::Dataset(const std::vector<std::string>& paths, const ReadOptions& optio
   SchemaBuilder builder(options);
   for (const std::string& path : paths) {
     for (const std::string& file_path : shard_paths(path)) {
-      const Hdf5File file = open_hdf5_file(file_path, impl_->pool);
+      Hdf5File file = open_hdf5_file(file_path, impl_->pool);
       const hdf5::Lock lock;
       ShardHeader header = read_shard_header(file, options);
       builder.add(file_path, header);
       impl_->add({.path = file_path, .rows = header.rows, .rollout = header.rollout, .bytes = file.bytes},
                  {header.cost, header.entry_cost, std::move(header.entries_before), header.chunk_rows});
+      const std::size_t index = impl_->shards.size() - 1;
+      if (index < kOpenShards) impl_->just_opened.emplace(index, std::move(file));
     }
   }
   impl_->schema = std::make_shared<const Schema>(builder.schema());

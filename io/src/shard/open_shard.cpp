@@ -6,8 +6,7 @@
 
 namespace scrm {
 
-OpenShard::OpenShard(const std::string& path, const Schema& schema, std::int64_t rows, std::shared_ptr<BufferPool> pool)
-    : file_(open_hdf5_file(path, std::move(pool))) {
+OpenShard::OpenShard(Hdf5File file, const Schema& schema, std::int64_t rows) : file_(std::move(file)) {
   const hdf5::Lock lock;
   if (schema.sparse) {
     indptr_ = open("context/indptr", rows + 1, 1);
@@ -16,7 +15,7 @@ OpenShard::OpenShard(const std::string& path, const Schema& schema, std::int64_t
   } else if (schema.features > 0) {
     context_ = open("context", rows, schema.features);
     if (schema.context_type == FloatType::f32 && context_->element() != Element::f32) {
-      throw Error(ErrorKind::data, "has changed its type since the data set was opened", {path, "context"});
+      throw Error(ErrorKind::data, "has changed its type since the data set was opened", {*file_.path, "context"});
     }
   }
   if (schema.stage == RowStage::contexts) return;

@@ -16,7 +16,7 @@ namespace scrm {
 class OpenShard {
  public:
   /// Throws when the file is no longer what it was when its header was read: `rows` rows of this schema.
-  OpenShard(const std::string& path, const Schema& schema, std::int64_t rows, std::shared_ptr<BufferPool> pool);
+  OpenShard(Hdf5File file, const Schema& schema, std::int64_t rows);
   OpenShard(const OpenShard&) = delete;
   OpenShard& operator=(const OpenShard&) = delete;
 
