@@ -1,7 +1,6 @@
 """Whole processes and the machine beside them: wall and processor seconds, resident set, reading with pread, DuckDB."""
 import mmap
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -103,8 +102,3 @@ def duckdb_seconds(here, rows, threads, times=5):
         command = ["node", os.path.join(here, "duckdb_rival.mjs"), folder, str(rows), str(threads), str(times)]
         result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     return float(result.stdout) if result.returncode == 0 else None
-
-
-def children_cpu():
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
