@@ -220,6 +220,13 @@ std::vector<ObjectiveValue> evaluate_in_one_pass(Source& source, const std::vect
 
 std::vector<ObjectiveValue> evaluate_objectives(Source& source, const std::vector<ObjectiveProblem>& problems,
                                                 const PassOptions& options, bool skip_bad_rows) {
+  ReplayedWorkspace workspace;
+  return evaluate_objectives(source, problems, options, skip_bad_rows, workspace);
+}
+
+std::vector<ObjectiveValue> evaluate_objectives(Source& source, const std::vector<ObjectiveProblem>& problems,
+                                                const PassOptions& options, bool skip_bad_rows,
+                                                ReplayedWorkspace& workspace) {
   const auto shares = [&](const ObjectiveProblem& problem) { return shares_contexts(source.schema(), problem); };
   if (std::none_of(problems.begin(), problems.end(), shares)) {
     return evaluate_in_one_pass(source, problems, options, skip_bad_rows);
@@ -227,7 +234,7 @@ std::vector<ObjectiveValue> evaluate_objectives(Source& source, const std::vecto
   // Each problem goes its own way whatever stands beside it: its bits must not depend on its neighbours.
   std::vector<ObjectiveValue> out;
   for (const ObjectiveProblem& problem : problems) {
-    out.push_back(shares(problem) ? evaluate_replayed(source, problem, options, skip_bad_rows)
+    out.push_back(shares(problem) ? evaluate_replayed(source, problem, options, skip_bad_rows, workspace)
                                   : evaluate_in_one_pass(source, {problem}, options, skip_bad_rows).front());
   }
   return out;
