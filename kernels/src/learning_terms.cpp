@@ -119,7 +119,7 @@ void row_coefficients_impl(const Block& block, const RowFactors& factors, const 
   const F64 d;
   const V64 risk_factor = hn::Set(d, factors.risk), variance_factor = hn::Set(d, factors.variance);
   const V64 mean_loss = hn::Set(d, factors.mean_loss), shift = hn::Set(d, factors.shift);
-  const V64 moved = hn::Set(d, factors.moved);
+  const V64 moved = hn::Set(d, factors.moved), limit = hn::Set(d, factors.max_weight);
   for (int i = 0; i < round_up_to_vectors(block.rows); i += static_cast<int>(hn::Lanes(d))) {
     const V64 w = hn::Load(d, weights + i), slope = hn::Load(d, term_gradients + i);
     V64 risk = slope;
@@ -127,7 +127,7 @@ void row_coefficients_impl(const Block& block, const RowFactors& factors, const 
     const V64 variance = hn::Mul(hn::Mul(variance_factor, hn::Add(hn::Load(d, centred_terms + i), moved)), slope);
     // Rows that do not count may hold a loss that is no number.
     const V64 both = hn::Add(hn::Mul(risk_factor, risk), variance);
-    hn::Store(hn::IfThenElseZero(hn::Ne(w, hn::Zero(d)), both), d, out + i);
+    hn::Store(hn::IfThenElseZero(hn::And(hn::Ne(w, hn::Zero(d)), hn::Lt(w, limit)), both), d, out + i);
   }
 }
 

@@ -52,7 +52,8 @@ class ReplayedObjective {
                                     .mean_loss = problem_.rules.mean_loss,
                                     .shift = factors.shift,
                                     .variance = factors.variance,
-                                    .moved = kept.variance_mean - variance_mean};
+                                    .moved = kept.variance_mean - variance_mean,
+                                    .max_weight = problem_.rules.largest_weight};
     alignas(kColumnAlignment) double row[kBlockRows];
     row_coefficients(block, row_factors, kept.weights(), kept.slope(), kept.spread(), row);
     double* coefficients = scratch->columns(PolicyScratch::kCallerSlot, labels_ + 1);

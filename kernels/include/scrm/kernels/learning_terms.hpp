@@ -43,12 +43,13 @@ struct RowFactors {
   double risk = 0;
   double mean_loss = 0, shift = 0;  ///< of a ratio: the risk is mean_loss + shift
   double variance = 0;
-  double moved = 0;  ///< the mean of the block's variance terms, less that of all
+  double moved = 0;           ///< the mean of the block's variance terms, less that of all
+  double max_weight = 1e100;  ///< as in TermOptions
 };
 
 /// out[i] = risk f + variance (centred_terms[i] + moved) term_gradients[i], the factor of ∂ log π in the gradient,
 /// where f = term_gradients[i], and w (y − mean_loss − shift) for a ratio; from what learning_terms wrote. 0 for rows
-/// without weight, written up to whole vectors.
+/// that do not count and where the weight is held at max_weight; written up to whole vectors.
 void row_coefficients(const Block& block, const RowFactors& factors, const double* weights,
                       const double* term_gradients, const double* centred_terms, double* out) noexcept;
 
