@@ -29,7 +29,7 @@ struct Problem {
     buffer = std::make_unique<BlockBuffer>(schema);
     contexts = kBlockRows / schema.replays;
     RandomStream random(5, 0, 0);
-    for (int i = 0; i < features * contexts; ++i) buffer->context_f64()[i] = random.normal();
+    for (int i = 0; i < features * buffer->context_stride(); ++i) buffer->context_f64()[i] = random.normal();
     for (int i = 0; i < outputs * (1 + features); ++i) theta.push_back(random.normal());
     x = context_matrix(buffer->view(0, kBlockRows));
     // As often as makes a millisecond or so.
@@ -37,6 +37,7 @@ struct Problem {
   }
 
   const double* columns() const { return static_cast<const double*>(x.data); }
+  int stride() const { return static_cast<int>(x.stride); }
 
   int features, outputs, contexts = 0, times = 1;
   std::unique_ptr<BlockBuffer> buffer;
@@ -65,7 +66,7 @@ void scores(benchmark::State& state) {
                     p.theta[static_cast<std::size_t>(k * (1 + p.features))]);
       }
       cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, p.contexts, p.outputs, p.features, 1.0, p.columns(),
-                  p.contexts, p.theta.data() + 1, 1 + p.features, 1.0, theirs[0].values, kBlockRows);
+                  p.stride(), p.theta.data() + 1, 1 + p.features, 1.0, theirs[0].values, kBlockRows);
     }
   };
   const auto subject = [&] {
@@ -88,7 +89,7 @@ void products(benchmark::State& state) {
   const auto reference = [&] {
     for (int t = 0; t < p.times; ++t) {
       cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, p.features, p.outputs, p.contexts, 1.0, p.columns(),
-                  p.contexts, coefficients[0].values, kBlockRows, 0.0, theirs.data() + 1, 1 + p.features);
+                  p.stride(), coefficients[0].values, kBlockRows, 0.0, theirs.data() + 1, 1 + p.features);
     }
   };
   const auto subject = [&] {

@@ -25,12 +25,12 @@ HWY_INLINE void prefetch(const void* address) {
   __builtin_prefetch(address, 0, 2);
 }
 
-// Means of kPolicies policies on a few vectors of rows at a time: four vectors for one policy, since a chain of
-// additions for each feature would otherwise wait for itself, and two for several, which makes six loads for eight
+// Means of kPolicies policies on a few vectors of rows at a time: eight vectors for one policy, since chains of
+// additions for each feature would otherwise wait for themselves, and two for several, which makes six loads for eight
 // multiplications. Every row adds its features in the order of block_scores.
 template <int kPolicies, class T>
 HWY_INLINE void tile_means(const T* context, std::int64_t features, const LinearGaussian* policies, double* mean) {
-  constexpr int kVectors = kPolicies == 1 ? 4 : 2;
+  constexpr int kVectors = kPolicies == 1 ? 8 : 2;
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   for (int i = 0; i < kTileRows; i += kVectors * lanes) {

@@ -5,6 +5,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
+
+#include "scrm/kernels/context_matrix.hpp"
 #include "weight_transform-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,8 +25,10 @@ LearningTerms learning_terms_impl(const Block& block, const std::uint8_t* keep, 
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const V64 control = hn::Set(d, options.control_variate), limit = hn::Set(d, options.max_weight);
+  const int rows = round_up_to_vectors(block.rows);
+  for (double* column : {weights, term_gradients, centred_terms}) std::fill(column + rows, column + kBlockRows, 0.0);
   V64 count = hn::Zero(d), risk = hn::Zero(d), variance = hn::Zero(d), weight = hn::Zero(d);
-  for (int i = 0; i < kBlockRows; i += lanes) {
+  for (int i = 0; i < rows; i += lanes) {
     const M64 mask = included_mask(d, keep, i, block.rows);
     const V64 w = hn::IfThenElseZero(mask, hn::Min(hn::Load(d, weights + i), limit));
     const V64 y = hn::IfThenElseZero(mask, hn::Load(d, block.loss + i));
@@ -48,7 +53,7 @@ LearningTerms learning_terms_impl(const Block& block, const std::uint8_t* keep, 
   out.weight.mean = total(d, weight) / n;
   const V64 mean = hn::Set(d, out.variance.mean), mean_weight = hn::Set(d, out.weight.mean);
   V64 squares = hn::Zero(d), weight_squares = hn::Zero(d);
-  for (int i = 0; i < kBlockRows; i += lanes) {
+  for (int i = 0; i < rows; i += lanes) {
     const M64 mask = included_mask(d, keep, i, block.rows);
     const V64 centred = hn::IfThenElseZero(mask, hn::Sub(hn::Load(d, centred_terms + i), mean));
     const V64 dw = hn::IfThenElseZero(mask, hn::Sub(hn::Load(d, weights + i), mean_weight));
@@ -109,6 +114,23 @@ LearningTerms additive_terms_impl(const Block& block, const std::uint8_t* keep, 
   return out;
 }
 
+void row_coefficients_impl(const Block& block, const RowFactors& factors, const double* weights,
+                           const double* term_gradients, const double* centred_terms, double* out) {
+  const F64 d;
+  const V64 risk_factor = hn::Set(d, factors.risk), variance_factor = hn::Set(d, factors.variance);
+  const V64 mean_loss = hn::Set(d, factors.mean_loss), shift = hn::Set(d, factors.shift);
+  const V64 moved = hn::Set(d, factors.moved), limit = hn::Set(d, factors.max_weight);
+  for (int i = 0; i < round_up_to_vectors(block.rows); i += static_cast<int>(hn::Lanes(d))) {
+    const V64 w = hn::Load(d, weights + i), slope = hn::Load(d, term_gradients + i);
+    V64 risk = slope;
+    if (factors.ratio) risk = hn::Mul(w, hn::Sub(hn::Sub(hn::Load(d, block.loss + i), mean_loss), shift));
+    const V64 variance = hn::Mul(hn::Mul(variance_factor, hn::Add(hn::Load(d, centred_terms + i), moved)), slope);
+    // Rows that do not count may hold a loss that is no number.
+    const V64 both = hn::Add(hn::Mul(risk_factor, risk), variance);
+    hn::Store(hn::IfThenElseZero(hn::And(hn::Ne(w, hn::Zero(d)), hn::Lt(w, limit)), both), d, out + i);
+  }
+}
+
 void gradient_coefficients_impl(const double* term_gradients, const double* centred_terms,
                                 const double* score_gradients, int columns, double* risk_coefficients,
                                 double* variance_coefficients) {
@@ -135,6 +157,7 @@ HWY_AFTER_NAMESPACE();
 namespace scrm {
 HWY_EXPORT(learning_terms_impl);
 HWY_EXPORT(additive_terms_impl);
+HWY_EXPORT(row_coefficients_impl);
 HWY_EXPORT(gradient_coefficients_impl);
 
 LearningTerms learning_terms(const Block& block, const std::uint8_t* keep, const TermOptions& options, double* weights,
@@ -166,6 +189,14 @@ void add_sparse_context_products(const Block& block, const double* coefficients,
         row[c] += x.values[e] * coefficients[static_cast<std::int64_t>(c) * kBlockRows + i];
     }
   }
+}
+
+void row_coefficients(const Block& block, const RowFactors& factors, const double* weights,
+                      const double* term_gradients, const double* centred_terms, double* out) noexcept {
+  assert(is_logged_block(block) && is_column(weights) && is_column(term_gradients) && is_column(centred_terms));
+  assert(is_column(out));
+  ensure_isa();
+  HWY_DYNAMIC_DISPATCH(row_coefficients_impl)(block, factors, weights, term_gradients, centred_terms, out);
 }
 
 void gradient_coefficients(const double* term_gradients, const double* centred_terms, const double* score_gradients,

@@ -28,7 +28,7 @@ struct Contexts {
   }
 
   double at(int row, std::int64_t feature) const {
-    return static_cast<double>(values[feature * (kBlockRows / block.replays) + row]);
+    return static_cast<double>(values[feature * context_stride(block.replays) + row]);
   }
 
   Columns<T> values;

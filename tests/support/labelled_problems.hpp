@@ -94,7 +94,7 @@ inline std::vector<double> context_of(const scrm::Block& block, int context) {
     }
     return x;
   }
-  const std::int64_t stride = scrm::kBlockRows / block.replays;
+  const std::int64_t stride = scrm::context_stride(block.replays);
   for (std::int64_t j = 0; j < block.features; ++j) {
     x[static_cast<std::size_t>(j)] = static_cast<const double*>(block.context)[j * stride + context];
   }

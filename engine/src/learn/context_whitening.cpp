@@ -20,14 +20,22 @@ constexpr double kRidge = 1e-10;
 /// Σ (1, x)(1, x)^T over a block.
 void block_second_moments(const Block& block, Eigen::MatrixXd& out) {
   const Eigen::Index width = block.features + 1;
-  // The contexts as columns of coefficients, zero past the valid rows.
-  const AlignedArray<double> columns = make_aligned_for_overwrite<double>(static_cast<std::size_t>(width) * kBlockRows);
-  std::fill_n(columns.get(), kBlockRows, 1.0);
-  mapped_context(block, 0, block.features, columns.get() + kBlockRows);
-  for (Eigen::Index j = 0; j < width; ++j) {
-    std::fill(columns.get() + j * kBlockRows + block.rows, columns.get() + (j + 1) * kBlockRows, 0.0);
+  alignas(kColumnAlignment) double ones[kBlockRows];
+  std::fill(std::fill_n(ones, block.rows, 1.0), ones + kBlockRows, 0.0);
+  const ContextMatrix x = context_matrix(block);
+  context_products(x, ones, 1, out.data() + 1, width);
+  // The contexts as columns of coefficients, zero past the valid rows; those of a full block of doubles are there.
+  const auto* columns = static_cast<const double*>(block.context);
+  AlignedArray<double> converted;
+  if (block.rows < kBlockRows || block.context_type != FloatType::f64) {
+    converted = make_aligned_for_overwrite<double>(static_cast<std::size_t>(block.features) * kBlockRows);
+    mapped_context(block, 0, block.features, converted.get());
+    for (std::int64_t j = 0; j < block.features; ++j) {
+      std::fill(converted.get() + j * kBlockRows + block.rows, converted.get() + (j + 1) * kBlockRows, 0.0);
+    }
+    columns = converted.get();
   }
-  context_products(context_matrix(block), columns.get(), static_cast<int>(width), out.data() + 1, width);
+  context_products(x, columns, static_cast<int>(block.features), out.data() + width + 1, width);
   out.row(0) = out.col(0).transpose();
   out(0, 0) = block.rows;
 }

@@ -27,8 +27,8 @@ class Lbfgs final : public DescentMethod {
   double gradient_norm() const override { return now.gradient.norm(); }
 
   void begin() override {
-    direction_.noalias() = -now.gradient;
-    begin_line_search(1 / direction_.norm());
+    inverse_hessian_.apply_Hv(now.gradient, -1.0, direction_);
+    begin_line_search(inverse_hessian_.num_corrections() > 0 ? 1 : 1 / direction_.norm());
   }
 
   bool line_search_ends() override {

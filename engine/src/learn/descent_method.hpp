@@ -23,7 +23,8 @@ class DescentMethod {
 
   /// Norm of the gradient that the tolerance is compared with.
   virtual double gradient_norm() const = 0;
-  /// Takes the first direction from the start, once it has been evaluated, and its first step.
+  /// Takes the first direction from the start, once it has been evaluated, and its first step. Also where another
+  /// objective takes over, with the curvature of the last.
   virtual void begin() = 0;
   /// After an evaluation: true when the line search ends here, otherwise `now.x` is the next point to try.
   virtual bool line_search_ends() = 0;

@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <span>
 
-#include "learn/context_whitening.hpp"
-#include "learn/minimizer.hpp"
+#include "learn/searches.hpp"
 #include "scrm/engine/evaluate.hpp"
 #include "scrm/engine/masked_source.hpp"
-#include "scrm/engine/memory_source.hpp"
 #include "scrm/engine/policy_kind.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/kernels/random.hpp"
@@ -24,104 +21,6 @@ constexpr double kTrainShare = 0.75;
 constexpr double kTheoryDelta = 0.05;
 // Restarts move every coordinate of the start by a standard normal draw from this stream.
 constexpr std::uint32_t kRestartStream = 0x57A27;
-
-/// One search: where it starts, what it minimises, and what came of it.
-struct Search {
-  ObjectiveProblem start;
-  bool report = false;  // to on_progress
-  LearnedPolicy result;
-};
-
-double norm_of(const std::vector<double>& gradient) {
-  double norm = 0;
-  for (const double g : gradient) norm += g * g;
-  return std::sqrt(norm);
-}
-
-/// A search under way: turns points into problems and values of objectives into what the minimiser is told.
-class ActiveSearch {
- public:
-  ActiveSearch(Search& search, const LearnOptions& options, const ContextWhitening* white)
-      : search_(&search), options_(&options), white_(white), minimizer_(first_point(), options.minimize) {}
-
-  bool done() const { return minimizer_.done(); }
-
-  ObjectiveProblem ask() const {
-    ObjectiveProblem problem = search_->start;
-    problem.policy.theta = white_ != nullptr ? white_->to_theta(minimizer_.ask()) : minimizer_.ask();
-    return problem;
-  }
-
-  void tell(ObjectiveValue value) {
-    minimizer_.tell(value.objective, white_ != nullptr ? white_->gradient(value.gradient) : value.gradient);
-    LearnedPolicy& out = search_->result;
-    if (std::isfinite(value.objective) && (out.path.empty() || value.objective < out.value.objective)) {
-      out.path.push_back({minimizer_.result().evaluations, value.objective, value.risk, value.penalty + value.ridge,
-                          norm_of(value.gradient), value.ess});
-      if (search_->report && options_->on_progress) options_->on_progress(out.path.back());
-      out.value = std::move(value);
-    }
-    if (done()) finish();
-  }
-
- private:
-  std::vector<double> first_point() const {
-    const std::vector<double>& theta = search_->start.policy.theta;
-    return white_ != nullptr ? white_->to_psi(theta) : theta;
-  }
-
-  void finish() {
-    LearnedPolicy& out = search_->result;
-    out.search = minimizer_.result();
-    if (white_ != nullptr) {
-      out.search.point = white_->to_theta(out.search.point);
-      out.search.gradient_norm = norm_of(out.value.gradient);
-    }
-    out.policy = search_->start.policy;
-    out.policy.theta = out.search.point;
-    out.lambda = search_->start.rules.lambda;
-  }
-
-  Search* search_;
-  const LearnOptions* options_;
-  const ContextWhitening* white_;
-  Minimizer minimizer_;
-};
-
-/// Runs searches in lock step: one pass over the rows answers all that are not done. What a search is told does not
-/// depend on the others, so results are the same bits as if it ran alone.
-void run_in_lock_step(Source& source, std::span<Search> searches, const LearnOptions& options, const PassOptions& pass,
-                      const ContextWhitening* white) {
-  std::vector<ActiveSearch> active;
-  for (Search& search : searches) active.emplace_back(search, options, white);
-  while (!active.empty()) {
-    std::vector<ObjectiveProblem> problems;
-    for (const ActiveSearch& one : active) problems.push_back(one.ask());
-    std::vector<ObjectiveValue> values = evaluate_objectives(source, problems, pass, options.skip_bad_rows);
-    for (std::size_t i = 0; i < active.size(); ++i) active[i].tell(std::move(values[i]));
-    std::erase_if(active, [](const ActiveSearch& one) { return one.done(); });
-  }
-}
-
-// Rows that stay in the cache between passes: sharing a pass saves no time there, and takes the memory of all searches.
-constexpr std::int64_t kCachedBytes = 8 << 20;
-
-bool fits_in_cache(const Source& source) {
-  return dynamic_cast<const MemorySource*>(&source) != nullptr &&
-         static_cast<std::int64_t>(block_buffer_bytes(source.schema())) * source.blocks() <= kCachedBytes;
-}
-
-/// Runs all searches: in lock step, or one after another where sharing passes gains nothing. The results are the same.
-void run_searches(Source& source, std::span<Search> searches, const LearnOptions& options, const PassOptions& pass) {
-  std::optional<ContextWhitening> whitening;
-  if (options.whiten && !options.minimize.bound) {
-    whitening = ContextWhitening::make(source, searches.front().start.policy, options.rules.l2, pass);
-  }
-  const std::size_t together = fits_in_cache(source) ? 1 : searches.size();
-  for (std::size_t first = 0; first < searches.size(); first += together) {
-    run_in_lock_step(source, searches.subspan(first, together), options, pass, whitening ? &*whitening : nullptr);
-  }
-}
 
 /// Mean and spread of the losses of the rows that count.
 Moments masked_loss_moments(Source& source, const RowMask* rows, const LearnOptions& options, const PassOptions& pass) {

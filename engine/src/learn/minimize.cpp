@@ -88,6 +88,15 @@ void Minimizer::tell(double value, const std::vector<double>& gradient) {
   finish(at_limit ? MinimizeStatus::iteration_limit : MinimizeStatus::converged);
 }
 
+void Minimizer::resume(const MinimizeOptions& options) {
+  options_ = options;
+  point_ = std::move(result_.point);
+  result_ = {};
+  method_->now.x = Eigen::Map<const Eigen::VectorXd>(point_.data(), std::ssize(point_));
+  iteration_ = improvements_ = 0;
+  done_ = false;
+}
+
 void Minimizer::record_best(double value, const std::vector<double>& gradient) {
   if (!result_.point.empty() && value >= result_.value) return;
   result_.point = point_;
@@ -125,7 +134,7 @@ bool Minimizer::should_stop() const {
 }
 
 void Minimizer::finish(MinimizeStatus status) {
-  method_.reset();
+  done_ = true;
   result_.status = status;
   // A search that was cut short does not say how far it came: every step but the start's was an improvement.
   if (result_.iterations == 0) result_.iterations = std::max(0, improvements_ - 1);

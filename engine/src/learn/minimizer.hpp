@@ -14,11 +14,14 @@ class Minimizer {
  public:
   Minimizer(const std::vector<double>& start, const MinimizeOptions& options);
 
-  bool done() const noexcept { return method_ == nullptr; }
+  bool done() const noexcept { return done_; }
   /// The point where value and gradient are wanted next.
   const std::vector<double>& ask() const noexcept { return point_; }
   /// Values and gradients that are no numbers are allowed: the search steps back from them.
   void tell(double value, const std::vector<double>& gradient);
+  /// Once done(): goes on from the best point with another objective, whose curvature is taken to be much like that of
+  /// the one so far. All counts begin anew.
+  void resume(const MinimizeOptions& options);
   /// Complete once done().
   const MinimizeResult& result() const noexcept { return result_; }
 
@@ -30,7 +33,8 @@ class Minimizer {
   void finish(MinimizeStatus status);
 
   MinimizeOptions options_;
-  std::unique_ptr<DescentMethod> method_;  // null when done
+  std::unique_ptr<DescentMethod> method_;
+  bool done_ = false;
   std::vector<double> point_;
   double last_value_ = 0;  // where the iteration began
   int iteration_ = 0;

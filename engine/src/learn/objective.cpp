@@ -142,7 +142,7 @@ class ObjectiveReduction final : public Reduction {
     if (!ratio) {
       gradient_coefficients(slope, spread, slopes, outputs, slopes, second);
     } else {
-      ratio_coefficients(block, problem.rules.mean_loss, weights, slope, spread, outputs, slopes, second, third);
+      ratio_coefficients(block, problem.rules, weights, slope, spread, outputs, slopes, second, third);
     }
     add_products(block, problem, slopes, scratch, sums);
   }
@@ -158,17 +158,19 @@ class ObjectiveReduction final : public Reduction {
     if (first_only) std::fill_n(sums.variance_gradient(), sums.size(), 0.0);
   }
 
-  /// second = (z − z̄) w y ∂log π, third = w ∂log π, and slopes becomes w (y − ȳ) ∂log π.
-  static void ratio_coefficients(const Block& block, double mean_loss, const double* weights, const double* slope,
-                                 const double* spread, int outputs, double* slopes, double* second, double* third) {
+  /// second = (z − z̄) w y ∂log π, third = w ∂log π, and slopes becomes w (y − ȳ) ∂log π; all 0 where the weight is
+  /// held.
+  static void ratio_coefficients(const Block& block, const ObjectiveRules& rules, const double* weights,
+                                 const double* slope, const double* spread, int outputs, double* slopes, double* second,
+                                 double* third) {
     for (int k = 0; k < outputs; ++k) {
       for (int i = 0; i < kBlockRows; ++i) {
         const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
-        const bool counts = weights[i] != 0;
+        const bool counts = weights[i] != 0 && weights[i] < rules.largest_weight;
         const double derivative = counts ? slopes[at] : 0;
         second[at] = counts ? spread[i] * slope[i] * derivative : 0;
         third[at] = weights[i] * derivative;
-        slopes[at] = counts ? weights[i] * (block.loss[i] - mean_loss) * derivative : 0;
+        slopes[at] = counts ? weights[i] * (block.loss[i] - rules.mean_loss) * derivative : 0;
       }
     }
   }
@@ -220,6 +222,13 @@ std::vector<ObjectiveValue> evaluate_in_one_pass(Source& source, const std::vect
 
 std::vector<ObjectiveValue> evaluate_objectives(Source& source, const std::vector<ObjectiveProblem>& problems,
                                                 const PassOptions& options, bool skip_bad_rows) {
+  ReplayedWorkspace workspace;
+  return evaluate_objectives(source, problems, options, skip_bad_rows, workspace);
+}
+
+std::vector<ObjectiveValue> evaluate_objectives(Source& source, const std::vector<ObjectiveProblem>& problems,
+                                                const PassOptions& options, bool skip_bad_rows,
+                                                ReplayedWorkspace& workspace) {
   const auto shares = [&](const ObjectiveProblem& problem) { return shares_contexts(source.schema(), problem); };
   if (std::none_of(problems.begin(), problems.end(), shares)) {
     return evaluate_in_one_pass(source, problems, options, skip_bad_rows);
@@ -227,7 +236,7 @@ std::vector<ObjectiveValue> evaluate_objectives(Source& source, const std::vecto
   // Each problem goes its own way whatever stands beside it: its bits must not depend on its neighbours.
   std::vector<ObjectiveValue> out;
   for (const ObjectiveProblem& problem : problems) {
-    out.push_back(shares(problem) ? evaluate_replayed(source, problem, options, skip_bad_rows)
+    out.push_back(shares(problem) ? evaluate_replayed(source, problem, options, skip_bad_rows, workspace)
                                   : evaluate_in_one_pass(source, {problem}, options, skip_bad_rows).front());
   }
   return out;

@@ -68,8 +68,8 @@ void ScoreMatrix::context_scores(const Block& block, double* out) const {
                 policy_.theta[static_cast<std::size_t>(k * width)]);
   }
   cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, contexts, policy_.outputs, static_cast<int>(block.features),
-              1.0, static_cast<const double*>(block.context), contexts, policy_.theta.data() + 1,
-              static_cast<int>(width), 1.0, out, kBlockRows);
+              1.0, static_cast<const double*>(block.context), static_cast<int>(context_stride(block.replays)),
+              policy_.theta.data() + 1, static_cast<int>(width), 1.0, out, kBlockRows);
 }
 
 void ScoreMatrix::replayed_scores(const Block& block, PolicyScratch& scratch, double* out) const {

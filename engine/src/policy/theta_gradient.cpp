@@ -3,7 +3,6 @@
 #include <cblas.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "policy/context_panel.hpp"
 #include "scrm/kernels/context_matrix.hpp"
@@ -66,6 +65,24 @@ void dense_by_panels(const Block& block, FeatureMap map, const double* coefficie
   }
 }
 
+/// out[c length] = the sum of column c, row by row. kTogether columns side by side: one would wait for every addition.
+template <int kTogether>
+void column_sums(const double* coefficients, int columns, int rows, double* out, std::int64_t length) {
+  int c = 0;
+  for (; c + kTogether <= columns; c += kTogether) {
+    const double* first = coefficients + static_cast<std::int64_t>(c) * kBlockRows;
+    double sums[kTogether] = {};
+    for (int i = 0; i < rows; ++i) {
+      for (int k = 0; k < kTogether; ++k) sums[k] += first[k * kBlockRows + i];
+    }
+    for (int k = 0; k < kTogether; ++k) out[(c + k) * length] = sums[k];
+  }
+  if constexpr (kTogether > 1) {
+    const double* rest = coefficients + static_cast<std::int64_t>(c) * kBlockRows;
+    column_sums<kTogether / 2>(rest, columns - c, rows, out + c * length, length);
+  }
+}
+
 /// Coefficients of rows that share a context are added up first: the products then go over contexts.
 void replayed(const Block& block, const double* coefficients, int columns, PolicyScratch& scratch, double* out) {
   const int contexts = kBlockRows / block.replays;
@@ -88,17 +105,14 @@ void shared_context_gradient(const Block& block, const double* coefficients, int
                              double* out) {
   const int contexts = context_rows(block);
   const auto length = static_cast<int>(block.features + 1);
-  for (int c = 0; c < columns; ++c) {
-    const double* column = coefficients + static_cast<std::int64_t>(c) * kBlockRows;
-    out[static_cast<std::int64_t>(c) * length] = std::accumulate(column, column + contexts, 0.0);
-  }
+  column_sums<4>(coefficients, columns, contexts, out, length);
   if (block.features == 0) return;
   if (block.sparse.indptr != nullptr)
     return sparse_linear(distinct_contexts(block), coefficients, columns, scratch, out);
   if (has_context_matrix(block)) return context_products(valid_contexts(block), coefficients, columns, out + 1, length);
   cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, length - 1, columns, contexts, 1.0,
-              static_cast<const double*>(block.context), kBlockRows / block.replays, coefficients, kBlockRows, 0.0,
-              out + 1, length);
+              static_cast<const double*>(block.context), static_cast<int>(context_stride(block.replays)), coefficients,
+              kBlockRows, 0.0, out + 1, length);
 }
 
 void theta_gradient(const Block& block, FeatureMap map, const double* coefficients, int columns, PolicyScratch& scratch,

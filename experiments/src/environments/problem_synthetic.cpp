@@ -218,7 +218,11 @@ class SyntheticProblem final : public BanditProblem {
     // Four sums side by side: one would wait for every addition.
     const double* loss = actions.loss();
     double sums[4] = {};
-    for (int i = 0; i < block.rows; ++i) sums[i % 4] += loss[i];
+    const int whole = block.rows / 4 * 4;
+    for (int i = 0; i < whole; i += 4) {
+      for (int lane = 0; lane < 4; ++lane) sums[lane] += loss[i + lane];
+    }
+    for (int i = whole; i < block.rows; ++i) sums[i - whole] += loss[i];
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
   }
 

@@ -25,7 +25,7 @@ void copy_context(const Block& block, int i, double* out) {
     }
     return;
   }
-  const std::int64_t stride = kBlockRows / block.replays;
+  const std::int64_t stride = context_stride(block.replays);
   for (std::int64_t j = 0; j < block.features; ++j) {
     out[j] = block.context_type == FloatType::f32
                  ? static_cast<double>(static_cast<const float*>(block.context)[j * stride + i])

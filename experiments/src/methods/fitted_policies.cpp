@@ -25,6 +25,7 @@ LearnOptions FittedPolicies::learn_options(const HyperParameters& run, double ro
   out.alpha = options.alpha;
   out.minimize.bound = options.bound;
   out.whiten = true;
+  out.sample_first = false;
   out.keep_start_if_losses_equal = true;
   out.minimize.max_iterations = options.max_iterations;
   out.minimize.tolerance = options.tolerance;

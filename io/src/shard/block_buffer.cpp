@@ -180,7 +180,7 @@ std::size_t block_buffer_bytes(const Schema& schema) noexcept {
   std::size_t row = 0;
   row += static_cast<std::size_t>(dense_columns(schema, FloatType::f32)) * sizeof(float);
   row += static_cast<std::size_t>(dense_columns(schema, FloatType::f64)) * sizeof(double);
-  const std::size_t context = row * kBlockRows / static_cast<std::size_t>(schema.replays) +
+  const std::size_t context = row * static_cast<std::size_t>(context_stride(schema.replays)) +
                               (schema.sparse ? sizeof(std::int64_t) * kBlockRows : 0);
   row = 0;
   if (!has_actions(schema)) return context;

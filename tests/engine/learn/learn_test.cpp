@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "pass/sampled_source.hpp"
 #include "scrm/engine/shard_source.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/shard_writer.hpp"
@@ -177,6 +178,53 @@ TEST_CASE("learn: rows in memory or streamed from shards, one thread or more: th
     CHECK(streamed.policies.front().policy.theta == first.policies.front().policy.theta);
     CHECK(held.policies.front().policy.theta == first.policies.front().policy.theta);
     CHECK(streamed.policies.front().lambda == first.policies.front().lambda);
+  }
+}
+
+TEST_CASE("learn: of very many rows, a sample shows the way to the same optimum, at any thread count") {
+  LoggedRows rows = gaussian_logs(300'000, 5);
+  for (double& x : rows.context) x += 4;  // far from zero: a valley to crawl along
+  MemorySource source = make_source(rows);
+  for (const Penalty penalty : {Penalty::se, Penalty::sd}) {
+    LearnOptions options = options_with(&kIpsIxEstimator, 0.3);
+    options.rules.penalty = penalty;
+    options.sample_first = false;
+    const LearnedPolicy plain = learn(source, start_policy(rows.schema), options, {}).policies.front();
+    options.sample_first = true;
+    const LearnedPolicy sampled = learn(source, start_policy(rows.schema), options, {}).policies.front();
+    CHECK(sampled.search.status == MinimizeStatus::converged);
+    CHECK(2 * sampled.search.evaluations < plain.search.evaluations);
+    for (std::size_t j = 0; j < plain.policy.theta.size(); ++j) {
+      CHECK(std::abs(sampled.policy.theta[j] - plain.policy.theta[j]) < 1e-6);
+    }
+    // The path is that of all rows, from the start on.
+    CHECK(sampled.path.front().objective == plain.path.front().objective);
+    CHECK(sampled.path.back().objective == sampled.value.objective);
+    for (const int threads : {1, 3}) {
+      PassOptions pass;
+      pass.threads = threads;
+      const LearnedPolicy again = learn(source, start_policy(rows.schema), options, pass).policies.front();
+      CHECK(again.policy.theta == sampled.policy.theta);
+      CHECK(again.search.evaluations == sampled.search.evaluations);
+    }
+  }
+}
+
+TEST_CASE("learn: a sample that says the contrary of all rows does no harm") {
+  LoggedRows rows = gaussian_logs(300'000, 5);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rows.rows); ++i) {
+    if (i / kBlockRows % SampledSource::kStride < SampledSource::kTogether) {
+      rows.loss[i] = 0.5 * (rows.action[i] + 3) * (rows.action[i] + 3);
+    }
+  }
+  MemorySource source = make_source(rows);
+  LearnOptions options = options_with(&kIpsIxEstimator, 0.3);
+  const LearnedPolicy sampled = learn(source, start_policy(rows.schema), options, {}).policies.front();
+  options.sample_first = false;
+  const LearnedPolicy plain = learn(source, start_policy(rows.schema), options, {}).policies.front();
+  CHECK(sampled.search.status == MinimizeStatus::converged);
+  for (std::size_t j = 0; j < plain.policy.theta.size(); ++j) {
+    CHECK(std::abs(sampled.policy.theta[j] - plain.policy.theta[j]) < 1e-6);
   }
 }
 

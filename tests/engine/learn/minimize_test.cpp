@@ -130,6 +130,34 @@ TEST_CASE("Minimizer: searches that take turns find what each finds alone") {
   }
 }
 
+TEST_CASE("Minimizer: goes on with another objective from the best point, and with the curvature it knows") {
+  const auto bowl = [](double bottom) {
+    return [bottom](const std::vector<double>& x, std::vector<double>& gradient) {
+      double value = 0, steepness = 1;
+      for (std::size_t j = 0; j < x.size(); ++j, steepness *= 10) {
+        const double off = x[j] - bottom;
+        value += steepness * off * off;
+        gradient[j] = 2 * steepness * off;
+      }
+      return value;
+    };
+  };
+  std::vector<double> gradient(4);
+  Minimizer search({5, -4, 3, 2}, {});
+  while (!search.done()) search.tell(bowl(0)(search.ask(), gradient), gradient);
+  const std::vector<double> between = search.result().point;
+  const int first = search.result().evaluations;
+  search.resume({});
+  CHECK_FALSE(search.done());
+  CHECK(search.ask() == between);
+  while (!search.done()) search.tell(bowl(0.1)(search.ask(), gradient), gradient);
+  CHECK(search.result().status == MinimizeStatus::converged);
+  for (const double x : search.result().point) CHECK(x == doctest::Approx(0.1).epsilon(1e-8));
+  const MinimizeResult fresh = minimize(bowl(0.1), between, {});
+  CAPTURE(first);
+  CHECK(search.result().evaluations < fresh.evaluations / 2);
+}
+
 TEST_CASE("minimize: a line search in a box asks for no point twice and for none outside") {
   std::vector<std::vector<double>> asked;
   const auto counted = [&asked](const std::vector<double>& x, std::vector<double>& gradient) {

@@ -103,11 +103,11 @@ TEST_CASE("objective: epsilon is differentiated through, joint and per label") {
       rows);
 }
 
-TEST_CASE("objective: in averages, weights held at the largest one have no gradient") {
+TEST_CASE("objective: weights held at the largest one have no gradient") {
   const Schema schema = schema_for(PolicyKind::gaussian, 3);
   const LoggedRows rows = random_rows(schema, 60, 7);
   for (const FeatureMap map : {FeatureMap::linear, FeatureMap::quadratic}) {
-    for (const Estimator* estimator : {&kIpsEstimator, &kClippedEstimator, &kIpsIxEstimator, &kLogSmoothing}) {
+    for (const Estimator* estimator : kActionEstimators) {
       CAPTURE(estimator->name);
       ObjectiveProblem problem = problem_for(random_policy(PolicyKind::gaussian, schema, 11, map), estimator, rows);
       problem.rules.largest_weight = 0.4;

@@ -164,6 +164,22 @@ TEST_CASE("replay: one context alone in its block, and no rows at all") {
   CHECK(evaluate_objectives(none, {problem}, {}).front().rows == 0);
 }
 
+TEST_CASE("replay: weights held at the largest one have no gradient, as in the rows spelled out") {
+  for (const int replays : {2, 4}) {
+    const Schema schema = bits_schema(5, 3, false);
+    const LoggedRows rows = replayed_rows(schema, 60 * replays, replays, 13);
+    MemorySource apart = make_source(rows), shared = shared_source(rows, replays);
+    const Policy policy = random_policy(PolicyKind::multilabel, schema, 17, FeatureMap::linear, 0.1, Mixing::label);
+    for (const Estimator* estimator : kEstimators) {
+      CAPTURE(estimator->name);
+      ObjectiveProblem problem = problem_for(policy, estimator, 0.7);
+      problem.rules.largest_weight = 0.8;
+      check_close(evaluate_objectives(shared, {problem}, {}).front(),
+                  evaluate_objectives(apart, {problem}, {}).front());
+    }
+  }
+}
+
 TEST_CASE("replay: masks count rows, not contexts") {
   for (const bool sparse : {false, true}) {
     const Schema schema = bits_schema(5, 3, sparse);

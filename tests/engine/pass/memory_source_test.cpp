@@ -65,7 +65,7 @@ bool same(const T* a, const T* b, std::int64_t columns, std::int64_t stride, std
 }
 
 bool same_context(const Block& a, const Block& b) {
-  const std::int64_t rows = context_rows(a), stride = kBlockRows / a.replays;
+  const std::int64_t rows = context_rows(a), stride = context_stride(a.replays);
   if (a.sparse.indptr == nullptr) {
     return a.context_type == FloatType::f32 ? same(static_cast<const float*>(a.context),
                                                    static_cast<const float*>(b.context), a.features, stride, rows)

@@ -38,6 +38,9 @@ struct LearnOptions {
   /// Search in coordinates in which the contexts are white, where there are such (not with a bound): far fewer
   /// evaluations. The tolerance then holds in those coordinates.
   bool whiten = false;
+  /// Where there are very many rows, search on a sample of them before all, in coordinates in which its contexts are
+  /// white (not with a bound): far fewer passes. The optimum is the same up to the tolerance.
+  bool sample_first = true;
   /// Losses that are all the same teach nothing. Whoever learns again and again keeps what it has (the start comes
   /// back, after one evaluation); whoever learns once is told by an error.
   bool keep_start_if_losses_equal = false;

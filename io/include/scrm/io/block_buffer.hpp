@@ -8,6 +8,7 @@
 #include "scrm/io/schema.hpp"
 #include "scrm/kernels/aligned_array.hpp"
 #include "scrm/kernels/block.hpp"
+#include "scrm/kernels/context_matrix.hpp"
 
 namespace scrm {
 
@@ -21,7 +22,7 @@ class BlockBuffer {
 
   // Writable columns; column j of a two-dimensional quantity starts j * kBlockRows further on (of a dense context,
   // j * context_stride()).
-  std::int64_t context_stride() const noexcept { return kBlockRows / schema_.replays; }
+  std::int64_t context_stride() const noexcept { return scrm::context_stride(schema_.replays); }
   float* context_f32() noexcept { return context_f32_.get(); }
   double* context_f64() noexcept { return context_f64_.get(); }
   std::int64_t* indptr() noexcept { return indptr_.data(); }

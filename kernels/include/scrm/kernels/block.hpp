@@ -35,7 +35,7 @@ struct Block {
   std::int64_t features = 0;  ///< width of the context, 0 when there is none
 
   /// Consecutive rows that share one context. The context then has context_rows(*this) rows and its columns lie
-  /// kBlockRows / replays apart; only policies with several outputs are ready for more than 1.
+  /// context_stride(replays) apart; only policies with several outputs are ready for more than 1.
   int replays = 1;
 
   // Context: dense (one pointer for both float types), or sparse when sparse.indptr is set.

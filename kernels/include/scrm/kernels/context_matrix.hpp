@@ -7,6 +7,17 @@
 
 namespace scrm {
 
+/// From one column of a block's context to the next. Columns that were whole pages apart would compete for the same few
+/// places of the cache: those of shared contexts, of which there are hundreds, lie one cache line further.
+constexpr std::int64_t context_stride(int replays) noexcept {
+  return kBlockRows / replays + (replays > 1 ? static_cast<int>(kColumnAlignment / sizeof(double)) : 0);
+}
+
+/// So many rows, and as many more as whole vectors of any instruction set take.
+constexpr int round_up_to_vectors(int rows) noexcept {
+  return (rows + 15) / 16 * 16;
+}
+
 /// The distinct contexts of a dense block, column-major.
 struct ContextMatrix {
   const void* data = nullptr;
@@ -25,13 +36,13 @@ constexpr bool has_context_matrix(const Block& block) noexcept {
 /// All rows, those past the valid ones too.
 constexpr ContextMatrix context_matrix(const Block& block) noexcept {
   const int rows = kBlockRows / block.replays;
-  return {block.context, block.context_type, rows, block.features, rows};
+  return {block.context, block.context_type, context_stride(block.replays), block.features, rows};
 }
 
 /// The valid rows alone, and as many more as whole vectors take.
 constexpr ContextMatrix valid_contexts(const Block& block) noexcept {
   ContextMatrix out = context_matrix(block);
-  out.rows = (context_rows(block) + 15) / 16 * 16;
+  out.rows = round_up_to_vectors(context_rows(block));
   return out;
 }
 

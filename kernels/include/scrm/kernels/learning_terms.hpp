@@ -37,6 +37,22 @@ struct LearningTerms {
 LearningTerms learning_terms(const Block& block, const std::uint8_t* keep, const TermOptions& options, double* weights,
                              double* term_gradients, double* centred_terms) noexcept;
 
+/// What the sums over all rows make of a row's terms in the gradient of the objective.
+struct RowFactors {
+  bool ratio = false;  ///< the risk is Σ w y / Σ w; otherwise Σ transform(w) y
+  double risk = 0;
+  double mean_loss = 0, shift = 0;  ///< of a ratio: the risk is mean_loss + shift
+  double variance = 0;
+  double moved = 0;           ///< the mean of the block's variance terms, less that of all
+  double max_weight = 1e100;  ///< as in TermOptions
+};
+
+/// out[i] = risk f + variance (centred_terms[i] + moved) term_gradients[i], the factor of ∂ log π in the gradient,
+/// where f = term_gradients[i], and w (y − mean_loss − shift) for a ratio; from what learning_terms wrote. 0 for rows
+/// that do not count and where the weight is held at max_weight; written up to whole vectors.
+void row_coefficients(const Block& block, const RowFactors& factors, const double* weights,
+                      const double* term_gradients, const double* centred_terms, double* out) noexcept;
+
 /// Terms of the additive estimator. `score_gradients` (K columns ∂ log π_k / ∂ s_k) becomes the coefficients of the
 /// risk's gradient, (y − ȳ) w_k (1 − α w_k) ∂ log π_k / ∂ s_k, and `variance_coefficients` those of the variance's, the
 /// same times (t − mean t), where t = (y − ȳ) Σ_k (w_k − 1), w_k = π_k / (p_k + α π_k). `risk` and `variance` are the

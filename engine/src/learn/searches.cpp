@@ -1,0 +1,176 @@
+#include "learn/searches.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "learn/context_whitening.hpp"
+#include "learn/minimizer.hpp"
+#include "learn/replayed_objective.hpp"
+#include "pass/sampled_source.hpp"
+#include "scrm/engine/memory_source.hpp"
+
+namespace scrm {
+namespace {
+
+/// Where there are as many blocks, the way is found on a sample of them. What is left to do on all rows begins next to
+/// the optimum and knows the curvature there.
+constexpr std::int64_t kSampledBlocks = 128;
+constexpr double kSampleShare = static_cast<double>(SampledSource::kTogether) / SampledSource::kStride;
+/// Share of the gradient at the start below which the sample has no more to say: it is a sample.
+constexpr double kSampleTolerance = 1e-4;
+
+/// A search under way: turns points into problems and values of objectives into what the minimiser is told.
+class ActiveSearch {
+ public:
+  ActiveSearch(Search& search, const LearnOptions& options, const ContextWhitening* white)
+      : search_(&search), options_(&options), white_(white), minimizer_(first_point(), options.minimize) {}
+
+  bool done() const { return minimizer_.done(); }
+
+  ObjectiveProblem ask() const {
+    ObjectiveProblem problem = search_->start;
+    problem.policy.theta = white_ != nullptr ? white_->to_theta(minimizer_.ask()) : minimizer_.ask();
+    // The penalty of all rows.
+    if (on_sample_ && problem.rules.penalty == Penalty::se) problem.rules.lambda *= std::sqrt(kSampleShare);
+    return problem;
+  }
+
+  /// Takes the value of the start on all rows; until leave_sample(), the search is then one on the sample.
+  void enter_sample(ObjectiveValue at_start) {
+    MinimizeOptions rough = options_->minimize;
+    rough.tolerance = std::max(rough.tolerance, kSampleTolerance * norm_of(by_point(at_start.gradient)));
+    minimizer_ = Minimizer(first_point(), rough);
+    passes_ = 1;
+    record(std::move(at_start));
+    on_sample_ = true;
+  }
+
+  void leave_sample() {
+    minimizer_.resume(options_->minimize);
+    on_sample_ = false;
+    left_sample_ = true;
+  }
+
+  void tell(ObjectiveValue value) {
+    if (std::exchange(left_sample_, false) && !(value.objective < search_->result.value.objective)) {
+      // The sample led astray.
+      minimizer_ = Minimizer(first_point(), options_->minimize);
+      ++passes_;
+      return;
+    }
+    minimizer_.tell(value.objective, by_point(value.gradient));
+    if (on_sample_) return;
+    record(std::move(value));
+    if (done()) finish();
+  }
+
+ private:
+  std::vector<double> first_point() const {
+    const std::vector<double>& theta = search_->start.policy.theta;
+    return white_ != nullptr ? white_->to_psi(theta) : theta;
+  }
+
+  std::vector<double> by_point(const std::vector<double>& by_theta) const {
+    return white_ != nullptr ? white_->gradient(by_theta) : by_theta;
+  }
+
+  int evaluations() const { return passes_ + minimizer_.result().evaluations; }
+
+  /// Keeps the value if it is the lowest so far.
+  void record(ObjectiveValue value) {
+    LearnedPolicy& out = search_->result;
+    if (!std::isfinite(value.objective) || (!out.path.empty() && !(value.objective < out.value.objective))) return;
+    out.path.push_back(
+        {evaluations(), value.objective, value.risk, value.penalty + value.ridge, norm_of(value.gradient), value.ess});
+    if (search_->report && options_->on_progress) options_->on_progress(out.path.back());
+    out.value = std::move(value);
+  }
+
+  void finish() {
+    LearnedPolicy& out = search_->result;
+    out.search = minimizer_.result();
+    out.search.evaluations = evaluations();
+    if (white_ != nullptr) {
+      out.search.point = white_->to_theta(out.search.point);
+      out.search.gradient_norm = norm_of(out.value.gradient);
+    }
+    out.policy = search_->start.policy;
+    out.policy.theta = out.search.point;
+    out.lambda = search_->start.rules.lambda;
+  }
+
+  Search* search_;
+  const LearnOptions* options_;
+  const ContextWhitening* white_;
+  Minimizer minimizer_;
+  bool on_sample_ = false;
+  bool left_sample_ = false;  // and not been told of all rows since
+  int passes_ = 0;            // over all rows, that the minimiser does not know of
+};
+
+/// Runs searches in lock step: one pass over the rows answers all that are not done. What a search is told does not
+/// depend on the others, so results are the same bits as if it ran alone.
+void run_in_lock_step(Source& source, std::vector<ActiveSearch>& searches, const LearnOptions& options,
+                      const PassOptions& pass, ReplayedWorkspace& workspace) {
+  std::vector<ActiveSearch*> active;
+  for (ActiveSearch& search : searches) active.push_back(&search);
+  while (!active.empty()) {
+    std::vector<ObjectiveProblem> problems;
+    for (const ActiveSearch* one : active) problems.push_back(one->ask());
+    std::vector<ObjectiveValue> values = evaluate_objectives(source, problems, pass, options.skip_bad_rows, workspace);
+    for (std::size_t i = 0; i < active.size(); ++i) active[i]->tell(std::move(values[i]));
+    std::erase_if(active, [](const ActiveSearch* one) { return one->done(); });
+  }
+}
+
+/// Brings searches next to their optima on a sample of the rows.
+void search_sample(Source& source, SampledSource& sample, std::vector<ActiveSearch>& searches,
+                   const LearnOptions& options, const PassOptions& pass, ReplayedWorkspace& workspace) {
+  std::vector<ObjectiveProblem> starts;
+  for (const ActiveSearch& search : searches) starts.push_back(search.ask());
+  std::vector<ObjectiveValue> values = evaluate_objectives(source, starts, pass, options.skip_bad_rows, workspace);
+  for (std::size_t i = 0; i < searches.size(); ++i) searches[i].enter_sample(std::move(values[i]));
+  run_in_lock_step(sample, searches, options, pass, workspace);
+  for (ActiveSearch& search : searches) search.leave_sample();
+}
+
+// Rows that stay in the cache between passes: sharing a pass saves no time there, and takes the memory of all searches.
+constexpr std::int64_t kCachedBytes = 8 << 20;
+
+bool fits_in_cache(const Source& source) {
+  return dynamic_cast<const MemorySource*>(&source) != nullptr &&
+         static_cast<std::int64_t>(block_buffer_bytes(source.schema())) * source.blocks() <= kCachedBytes;
+}
+
+}  // namespace
+
+double norm_of(const std::vector<double>& gradient) {
+  double norm = 0;
+  for (const double g : gradient) norm += g * g;
+  return std::sqrt(norm);
+}
+
+void run_searches(Source& source, std::span<Search> searches, const LearnOptions& options, const PassOptions& pass) {
+  const bool sampled = options.sample_first && !options.minimize.bound && source.schema().replays == 1 &&
+                       source.blocks() >= kSampledBlocks;
+  SampledSource sample(source);
+  std::optional<ContextWhitening> whitening;
+  if ((options.whiten || sampled) && !options.minimize.bound) {
+    whitening = ContextWhitening::make(sampled ? static_cast<Source&>(sample) : source, searches.front().start.policy,
+                                       options.rules.l2, pass);
+  }
+  ReplayedWorkspace workspace;
+  const std::size_t together = fits_in_cache(source) ? 1 : searches.size();
+  for (std::size_t first = 0; first < searches.size(); first += together) {
+    std::vector<ActiveSearch> active;
+    for (Search& search : searches.subspan(first, together)) {
+      active.emplace_back(search, options, whitening ? &*whitening : nullptr);
+    }
+    if (sampled) search_sample(source, sample, active, options, pass, workspace);
+    run_in_lock_step(source, active, options, pass, workspace);
+  }
+}
+
+}  // namespace scrm

@@ -1,0 +1,23 @@
+/// Searches for the best parameters of a policy that share their passes over the rows.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "scrm/engine/learn.hpp"
+
+namespace scrm {
+
+/// One search: where it starts, what it minimises, and what came of it.
+struct Search {
+  ObjectiveProblem start;
+  bool report = false;  // to on_progress
+  LearnedPolicy result;
+};
+
+double norm_of(const std::vector<double>& gradient);
+
+/// Runs all searches: in lock step, or one after another where sharing passes gains nothing. The results are the same.
+void run_searches(Source& source, std::span<Search> searches, const LearnOptions& options, const PassOptions& pass);
+
+}  // namespace scrm

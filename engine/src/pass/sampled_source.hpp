@@ -1,0 +1,43 @@
+/// SampledSource: a few consecutive blocks of another source, again and again.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+#include "scrm/engine/source.hpp"
+
+namespace scrm {
+
+/// Of every kStride blocks of the inner source the first kTogether: few enough to be from everywhere, enough that a
+/// compressed chunk is not read for one block. Rows keep the indices they have there; rows() counts full blocks.
+class SampledSource final : public Source {
+ public:
+  static constexpr int kTogether = 4;
+  static constexpr int kStride = 64;
+
+  explicit SampledSource(Source& source) : source_(source) {}
+
+  const Schema& schema() const override { return source_.schema(); }
+  std::int64_t rows() const override {
+    const std::int64_t blocks = source_.blocks();
+    return (blocks / kStride * kTogether + std::min<std::int64_t>(blocks % kStride, kTogether)) * kBlockRows;
+  }
+  int group_blocks() const override { return kTogether; }
+  std::size_t group_bytes() const override { return source_.group_bytes(); }
+  std::size_t loader_bytes() const override { return source_.loader_bytes(); }
+  std::unique_ptr<BlockLoader> make_loader() const override { return source_.make_loader(); }
+  std::unique_ptr<BlockGroup> fetch(std::int64_t first_block, int count) override {
+    return source_.fetch(inner_index(first_block), count);
+  }
+  Block load(BlockGroup& group, std::int64_t index, BlockLoader& loader, Audit& audit) const override {
+    return source_.load(group, inner_index(index), loader, audit);
+  }
+
+ private:
+  static std::int64_t inner_index(std::int64_t index) { return index / kTogether * kStride + index % kTogether; }
+
+  Source& source_;
+};
+
+}  // namespace scrm
