@@ -7,6 +7,7 @@
 
 #include "policy/policy_kinds.hpp"
 #include "policy/score_matrix.hpp"
+#include "policy/score_tiles.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/kernels/aligned_array.hpp"
 #include "scrm/kernels/elementary.hpp"
@@ -100,7 +101,10 @@ class TargetColumnPolicy final : public TargetPolicy {
 class ScoredPolicy final : public TargetPolicy {
  public:
   ScoredPolicy(const Policy& policy, const PolicyKindDefinition& kind, const Schema& schema)
-      : matrix_(policy, schema), kind_(kind), multilabel_(schema.action_kind == ActionKind::multilabel) {}
+      : matrix_(policy, schema),
+        kind_(kind),
+        multilabel_(schema.action_kind == ActionKind::multilabel),
+        shared_contexts_(schema.replays > 1) {}
 
   void scores(const Block& block, PolicyScratch& scratch, double* out) const override {
     if (kind_.format.theta == ThetaRows::one) return block_scores(block, policy().features, policy().theta.data(), out);
@@ -108,6 +112,7 @@ class ScoredPolicy final : public TargetPolicy {
   }
 
   void log_density(const Block& block, PolicyScratch& scratch, double* out) const override {
+    if (has_tiles(policy(), block)) return tiled_log_density(matrix_, block, out);
     kind_.log_density(policy(), block, own_scores(block, scratch), out);
   }
 
@@ -137,13 +142,12 @@ class ScoredPolicy final : public TargetPolicy {
   }
 
   std::size_t scratch_bytes() const override {
-    return kind_.format.theta == ThetaRows::per_action ? matrix_.scratch_bytes()
-                                                       : static_cast<std::size_t>(policy().outputs) * kColumnBytes;
+    if (kind_.add_tile != nullptr && !shared_contexts_ && !has_label_probability()) return 0;
+    const auto columns = static_cast<std::size_t>(policy().outputs);
+    return (shared_contexts_ ? 2 : 1) * columns * kBlockRows * sizeof(double);
   }
 
  private:
-  static constexpr std::size_t kColumnBytes = kBlockRows * sizeof(double);
-
   const Policy& policy() const { return matrix_.policy(); }
   const double* own_scores(const Block& block, PolicyScratch& scratch) const {
     double* columns = scratch.columns(kScoresSlot, policy().outputs);
@@ -154,6 +158,7 @@ class ScoredPolicy final : public TargetPolicy {
   ScoreMatrix matrix_;
   const PolicyKindDefinition& kind_;
   bool multilabel_;
+  bool shared_contexts_;
 };
 
 bool acts_on(const PolicyKindDefinition& kind, ActionKind action) {
