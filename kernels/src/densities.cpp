@@ -102,31 +102,15 @@ HWY_INLINE Logistic logged_bit(F64 d, const std::uint8_t* bits, const double* sc
   return {d, apply_bit_sign(d, bits, hn::Load(d, scores))};
 }
 
-// Σ log σ(t) = Σ min(t, 0) − log Π (1 + e^{−|t|}): one logarithm for all labels of a tile, whose product is at most
-// 2^kScoreTileActions.
 void multilabel_joint_impl(const ScoreTile& tile, const std::uint8_t* bits, double* out) {
-  constexpr int kVectors = 4;
   const F64 d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const V64 zero = hn::Zero(d), one = hn::Set(d, 1.0);
-  for (int i = 0; i < tile.rows; i += kVectors * lanes) {
-    V64 sum[kVectors], product[kVectors], x[kVectors];
-    for (int v = 0; v < kVectors; ++v) {
-      sum[v] = tile.first_action == 0 ? zero : hn::Load(d, out + i + v * lanes);
-      product[v] = one;
-    }
+  for (int i = 0; i < tile.rows; i += static_cast<int>(hn::Lanes(d))) {
+    V64 sum = tile.first_action == 0 ? hn::Zero(d) : hn::Load(d, out + i);
     for (int k = 0; k < tile.actions; ++k) {
-      const std::uint8_t* set = bits + static_cast<std::int64_t>(k) * kBlockRows + i;
-      const double* scores = tile.scores + k * tile.stride + i;
-      for (int v = 0; v < kVectors; ++v) {
-        const V64 t = apply_bit_sign(d, set + v * lanes, hn::Load(d, scores + v * lanes));
-        sum[v] = hn::Add(sum[v], hn::Min(t, zero));
-        x[v] = hn::Neg(hn::Abs(t));
-      }
-      exp_beside_one(d, x);
-      for (int v = 0; v < kVectors; ++v) product[v] = hn::Mul(product[v], hn::Add(one, x[v]));
+      const std::uint8_t* logged = bits + static_cast<std::int64_t>(k) * kBlockRows + i;
+      sum = hn::Add(sum, logged_bit(d, logged, tile.scores + k * tile.stride + i).log_sigma(d));
     }
-    for (int v = 0; v < kVectors; ++v) hn::Store(hn::Sub(sum[v], hn::Log(d, product[v])), d, out + i + v * lanes);
+    hn::Store(sum, d, out + i);
   }
 }
 

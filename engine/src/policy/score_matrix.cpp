@@ -24,6 +24,8 @@ ScoreMatrix::ScoreMatrix(const Policy& policy, const Schema& schema) : policy_(p
 
 void ScoreMatrix::scores(const Block& block, PolicyScratch& scratch, double* out) const {
   if (block.replays > 1) return replayed_scores(block, scratch, out);
+  if (block.sparse.indptr == nullptr && policy_.features != FeatureMap::linear)
+    return mapped_scores(block, scratch, out);
   // A few rows at a time, whose contexts stay in cache for all outputs. All kBlockRows rows of a dense block, the
   // meaningless ones too, since kernels read whole columns.
   const int rows = block.sparse.indptr != nullptr ? block.rows : kBlockRows;
@@ -57,6 +59,22 @@ void ScoreMatrix::mapped_scores(const Block& block, const ScoreRange& range) con
     mapped_context(block, first, count, panel, range.first_row, range.rows);
     add_context_scores({panel, FloatType::f64, range.rows, count, range.rows},
                        {theta + 1 + first, width, range.outputs, range.out, range.stride});
+  }
+}
+
+/// Whole columns of the mapped context, made once for all outputs, of which there may be one.
+void ScoreMatrix::mapped_scores(const Block& block, PolicyScratch& scratch, double* out) const {
+  const std::int64_t width = policy_.row_length();
+  for (int k = 0; k < policy_.outputs; ++k) {
+    std::fill_n(out + static_cast<std::int64_t>(k) * kBlockRows, kBlockRows,
+                policy_.theta[static_cast<std::size_t>(k * width)]);
+  }
+  for (std::int64_t first = 0; first < width - 1; first += kPanelColumns) {
+    const std::int64_t count = std::min(kPanelColumns, width - 1 - first);
+    const double* panel = context_panel(block, first, count, scratch);
+    // All kBlockRows rows, the meaningless ones too: a row's bits must not depend on how many rows follow it.
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, kBlockRows, policy_.outputs, static_cast<int>(count), 1.0,
+                panel, kBlockRows, policy_.theta.data() + 1 + first, static_cast<int>(width), 1.0, out, kBlockRows);
   }
 }
 

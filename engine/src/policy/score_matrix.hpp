@@ -25,6 +25,7 @@ class ScoreMatrix {
  private:
   void replayed_scores(const Block& block, PolicyScratch& scratch, double* out) const;
   void mapped_scores(const Block& block, const ScoreRange& range) const;
+  void mapped_scores(const Block& block, PolicyScratch& scratch, double* out) const;
 
   Policy policy_;
   std::vector<double> by_feature_;  // sparse: [1 + features, K], so that one entry touches one contiguous run

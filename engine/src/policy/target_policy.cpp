@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "policy/context_panel.hpp"
 #include "policy/policy_kinds.hpp"
 #include "policy/score_matrix.hpp"
 #include "policy/score_tiles.hpp"
@@ -142,9 +143,11 @@ class ScoredPolicy final : public TargetPolicy {
   }
 
   std::size_t scratch_bytes() const override {
-    if (kind_.add_tile != nullptr && !shared_contexts_ && !has_label_probability()) return 0;
-    const auto columns = static_cast<std::size_t>(policy().outputs);
-    return (shared_contexts_ ? 2 : 1) * columns * kBlockRows * sizeof(double);
+    constexpr std::size_t kColumnBytes = kBlockRows * sizeof(double);
+    // Scores of mapped contexts go by panels, those of shared contexts have a column for contexts and one for rows.
+    const std::size_t panel = policy().features != FeatureMap::linear ? kPanelColumns * kColumnBytes : 0;
+    if (kind_.add_tile != nullptr && !shared_contexts_ && !has_label_probability()) return panel;
+    return panel + (shared_contexts_ ? 2 : 1) * static_cast<std::size_t>(policy().outputs) * kColumnBytes;
   }
 
  private:
