@@ -23,8 +23,8 @@ import h5py  # noqa: E402
 import numpy as np  # noqa: E402
 
 FEATURES = 10
-SHAPES = ((10, 4_000_000), (100, 1_000_000), (4000, 40_000))  # actions, rows
-BLOCKS = (64, 256, 1024, 8192)
+SHAPES = ((10, 4_000_000), (100, 1_000_000), (4000, 150_000))  # actions, rows
+BLOCKS = (64, 1024, 8192)
 ROUNDS = 3
 
 

@@ -174,10 +174,13 @@ void add_softmax_tile(const ScoreTile& tile, const std::int32_t* action, int num
   assert(is_column(action) && is_column(out));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(log_sum_exp_impl)(tile);
+  // Without branches, which nothing could foresee; the first tile leaves some number for actions that come later.
   const SoftmaxState state(tile);
   for (int i = 0; i < tile.rows; ++i) {
     const int k = action[tile.first_row + i] - tile.first_action;
-    if (k >= 0 && k < tile.actions) state.chosen[i] = tile.scores[k * tile.stride + i];
+    const bool inside = k >= 0 && k < tile.actions;
+    const double score = tile.scores[(inside ? k : 0) * tile.stride + i];
+    state.chosen[i] = inside || tile.first_action == 0 ? score : state.chosen[i];
   }
   if (tile.first_action + tile.actions < num_actions) return;
   HWY_DYNAMIC_DISPATCH(finish_softmax_impl)(tile, out + tile.first_row);
