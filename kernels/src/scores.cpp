@@ -171,6 +171,7 @@ void mapped_context(const Block& block, std::int64_t first, std::int64_t count, 
   assert(has_valid_context(block) && block.sparse.indptr == nullptr && first >= 0 && count >= 0);
   assert(first + count <= mapped_features(FeatureMap::quadratic, block.features));
   assert(first_row >= 0 && rows >= 0 && first_row + rows <= kBlockRows);
+  if (count == 0) return;
   if (block.context_type == FloatType::f32) {
     const auto* x = static_cast<const float*>(block.context) + first_row;
     dense_mapped_context(x, block.features, first, count, rows, out);

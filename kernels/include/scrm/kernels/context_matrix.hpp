@@ -1,6 +1,7 @@
 /// Products of a block's dense contexts with a few columns: scores Xθ and gradients Xᵀc, straight from the block.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "scrm/kernels/block.hpp"
@@ -38,11 +39,9 @@ constexpr ContextMatrix valid_contexts(const Block& block) noexcept {
 /// A few rows of it, which begin where whole vectors can be read.
 inline ContextMatrix context_tile(const ContextMatrix& x, int first_row, int rows) noexcept {
   ContextMatrix out = x;
-  if (x.type == FloatType::f32) {
-    out.data = static_cast<const float*>(x.data) + first_row;
-  } else {
-    out.data = static_cast<const double*>(x.data) + first_row;
-  }
+  // Without features there may be no memory behind it.
+  const std::size_t size = x.type == FloatType::f32 ? sizeof(float) : sizeof(double);
+  if (x.features > 0) out.data = static_cast<const char*>(x.data) + static_cast<std::size_t>(first_row) * size;
   out.rows = rows;
   return out;
 }
