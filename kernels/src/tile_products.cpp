@@ -59,8 +59,8 @@ void add_tile_products_impl(const TileProducts& p) {
       return add_products<3>(p);
     case 4:
       return add_products<4>(p);
-    default:  // vectors of two numbers
-      return add_products<8>(p);
+    default:  // vectors of two numbers, or of one
+      return lanes > 1 ? add_products<8>(p) : add_products<16>(p);
   }
 }
 
