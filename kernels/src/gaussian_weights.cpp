@@ -13,10 +13,8 @@ namespace scrm::HWY_NAMESPACE {
 // Policies that share each load of the context.
 constexpr int kGroup = 4;
 
-// `fetch`: the block comes from memory, and not from the cache where the policies before have left it.
 template <bool kLogPropensity, int kPolicies, class T>
-HWY_INLINE void group_weights(const Block& block, const T* context, const LinearGaussian* policies, bool fetch,
-                              double* out) {
+HWY_INLINE void group_weights(const Block& block, const T* context, const LinearGaussian* policies, double* out) {
   const double* propensity = kLogPropensity ? block.log_propensity : block.propensity;
   alignas(kColumnAlignment) double mean[kPolicies * kTileRows];
   Tile tiles[kPolicies];
@@ -28,7 +26,7 @@ HWY_INLINE void group_weights(const Block& block, const T* context, const Linear
   for (int first = 0; first < kBlockRows; first += kTileRows) {
     const int then = first + kTileRows;
     NextRows<T> next{context + then, block.action + then, propensity + then, block.loss + then, block.features};
-    if (!fetch || then == kBlockRows || block.features > kPrefetchFeatures) next.features = 0;
+    if (then == kBlockRows || block.features > kPrefetchFeatures) next.features = 0;
     tile_means<kPolicies>(context + first, block.features, policies, mean);
     for (int p = 0; p < kPolicies; ++p) {
       tiles[p].action = block.action + first;
@@ -44,9 +42,9 @@ HWY_INLINE void all_weights(const Block& block, const T* context, const LinearGa
                             double* out) {
   int p = 0;
   for (; p + kGroup <= count; p += kGroup) {
-    group_weights<kLogPropensity, kGroup>(block, context, policies + p, p == 0, out + p * kBlockRows);
+    group_weights<kLogPropensity, kGroup>(block, context, policies + p, out + p * kBlockRows);
   }
-  for (; p < count; ++p) group_weights<kLogPropensity, 1>(block, context, policies + p, p == 0, out + p * kBlockRows);
+  for (; p < count; ++p) group_weights<kLogPropensity, 1>(block, context, policies + p, out + p * kBlockRows);
 }
 
 void gaussian_weights_impl(const Block& block, const LinearGaussian* policies, int count, double* out) {

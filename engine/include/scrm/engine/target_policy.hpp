@@ -61,7 +61,7 @@ class TargetPolicy {
 /// each other share one loop over the context. kPolicyBatch is how many are best asked for at once.
 void weights_of_policies(std::span<const TargetPolicy* const> policies, const Block& block, PolicyScratch& scratch,
                          double* out);
-inline constexpr int kPolicyBatch = 8;
+inline constexpr int kPolicyBatch = 4;
 
 /// Prepares a policy for data of this schema. `name` stands in errors: action kind or dimension that does not fit.
 std::unique_ptr<TargetPolicy> make_target_policy(const Policy& policy, const Schema& schema, const std::string& name);
