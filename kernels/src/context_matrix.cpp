@@ -13,17 +13,27 @@ namespace scrm::HWY_NAMESPACE {
 // not show; their columns stay in L2 while one group of outputs after the other is added.
 constexpr std::int64_t kPanel = 16;
 
+// What a group of outputs is made of: the coefficient of output k for the panel's feature j is theta[k width + j], and
+// its scores begin at out + k out_stride. Scores start from the number before theta, or from what they are.
+struct Outputs {
+  const double* theta;
+  std::int64_t width;
+  double* out;
+  std::int64_t out_stride;
+  bool start;
+};
+
 // Two vectors of rows by kOutputs outputs: twelve sums at most, which fit the registers of every instruction set.
 template <int kOutputs, class T>
-HWY_INLINE void add_panel(const T* x, std::int64_t stride, std::int64_t features, int rows, const double* theta,
-                          std::int64_t width, double* out) {
+HWY_INLINE void add_panel(const T* x, std::int64_t stride, std::int64_t features, int rows, const Outputs& outputs) {
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto [theta, width, out, out_stride, start] = outputs;
   for (int i = 0; i < rows; i += 2 * lanes) {
     V64 a[kOutputs], b[kOutputs];
     for (int k = 0; k < kOutputs; ++k) {
-      a[k] = hn::Load(d, out + k * kBlockRows + i);
-      b[k] = hn::Load(d, out + k * kBlockRows + i + lanes);
+      a[k] = start ? hn::Set(d, theta[k * width - 1]) : hn::Load(d, out + k * out_stride + i);
+      b[k] = start ? a[k] : hn::Load(d, out + k * out_stride + i + lanes);
     }
     for (std::int64_t j = 0; j < features; ++j) {
       const V64 u = load_column(d, x + j * stride + i), v = load_column(d, x + j * stride + i + lanes);
@@ -34,8 +44,8 @@ HWY_INLINE void add_panel(const T* x, std::int64_t stride, std::int64_t features
       }
     }
     for (int k = 0; k < kOutputs; ++k) {
-      hn::Store(a[k], d, out + k * kBlockRows + i);
-      hn::Store(b[k], d, out + k * kBlockRows + i + lanes);
+      hn::Store(a[k], d, out + k * out_stride + i);
+      hn::Store(b[k], d, out + k * out_stride + i + lanes);
     }
   }
 }
@@ -47,39 +57,33 @@ constexpr int outputs_at_once(int left) {
 
 // add_panel of `group` outputs, kMaxOutputs at most.
 template <int kMaxOutputs, class T>
-HWY_INLINE void add_group(int group, const T* x, const ContextMatrix& m, std::int64_t features, const double* theta,
-                          double* out) {
-  if (group == kMaxOutputs) return add_panel<kMaxOutputs>(x, m.stride, features, m.rows, theta, 1 + m.features, out);
-  if constexpr (kMaxOutputs > 1) add_group<kMaxOutputs - 1>(group, x, m, features, theta, out);
+HWY_INLINE void add_group(int group, const T* x, const ContextMatrix& m, std::int64_t features,
+                          const Outputs& outputs) {
+  if (group == kMaxOutputs) return add_panel<kMaxOutputs>(x, m.stride, features, m.rows, outputs);
+  if constexpr (kMaxOutputs > 1) add_group<kMaxOutputs - 1>(group, x, m, features, outputs);
 }
 
 template <class T>
-HWY_INLINE void add_scores(const ContextMatrix& m, const T* data, const double* theta, int outputs, double* out) {
-  const std::int64_t width = 1 + m.features;
-  for (std::int64_t first = 0; first < m.features; first += kPanel) {
+HWY_INLINE void add_scores(const ContextMatrix& m, const T* data, const ScoreOutputs& outputs, bool start) {
+  std::int64_t first = 0;
+  do {
     const std::int64_t count = m.features - first < kPanel ? m.features - first : kPanel;
-    const T* x = data + first * m.stride;
-    for (int k = 0; k < outputs;) {
-      const int group = outputs_at_once(outputs - k);
-      const double* t = theta + k * width + 1 + first;
-      double* to = out + static_cast<std::int64_t>(k) * kBlockRows;
-      add_group<6>(group, x, m, count, t, to);
+    for (int k = 0; k < outputs.count;) {
+      const int group = outputs_at_once(outputs.count - k);
+      add_group<6>(group, data + first * m.stride, m, count,
+                   {outputs.theta + k * outputs.theta_stride + first, outputs.theta_stride,
+                    outputs.out + k * outputs.out_stride, outputs.out_stride, start && first == 0});
       k += group;
     }
-  }
+    first += kPanel;
+  } while (first < m.features);
 }
 
-void context_scores_impl(const ContextMatrix& m, const double* theta, int outputs, double* out) {
-  const F64 d;
-  for (int k = 0; k < outputs; ++k) {
-    const V64 intercept = hn::Set(d, theta[k * (1 + m.features)]);
-    double* to = out + static_cast<std::int64_t>(k) * kBlockRows;
-    for (int i = 0; i < m.rows; i += static_cast<int>(hn::Lanes(d))) hn::Store(intercept, d, to + i);
-  }
+void add_scores_impl(const ContextMatrix& m, const ScoreOutputs& outputs, bool start) {
   if (m.type == FloatType::f32) {
-    add_scores(m, static_cast<const float*>(m.data), theta, outputs, out);
+    add_scores(m, static_cast<const float*>(m.data), outputs, start);
   } else {
-    add_scores(m, static_cast<const double*>(m.data), theta, outputs, out);
+    add_scores(m, static_cast<const double*>(m.data), outputs, start);
   }
 }
 
@@ -157,15 +161,28 @@ HWY_AFTER_NAMESPACE();
 #include "preconditions.hpp"
 
 namespace scrm {
-HWY_EXPORT(context_scores_impl);
+HWY_EXPORT(add_scores_impl);
 HWY_EXPORT(context_products_impl);
 
-void context_scores(const ContextMatrix& x, const double* theta, int outputs, double* out) noexcept {
-  assert(x.rows % 16 == 0 && x.rows <= kBlockRows && outputs >= 1);
-  assert(theta != nullptr && is_column(out));
+void context_scores(const ContextMatrix& x, const ScoreOutputs& outputs) noexcept {
+  assert(x.rows % 16 == 0 && x.rows <= kBlockRows && outputs.count >= 1);
+  assert(outputs.theta != nullptr && is_column(outputs.out) && outputs.out_stride >= x.rows);
   assert(x.features == 0 || is_column(x.data));
   ensure_isa();
-  HWY_DYNAMIC_DISPATCH(context_scores_impl)(x, theta, outputs, out);
+  ScoreOutputs after_intercept = outputs;
+  ++after_intercept.theta;
+  HWY_DYNAMIC_DISPATCH(add_scores_impl)(x, after_intercept, true);
+}
+
+void add_context_scores(const ContextMatrix& x, const ScoreOutputs& outputs) noexcept {
+  assert(x.rows % 16 == 0 && x.rows <= kBlockRows && outputs.count >= 1 && x.features >= 1);
+  assert(outputs.theta != nullptr && is_column(outputs.out) && outputs.out_stride >= x.rows);
+  ensure_isa();
+  HWY_DYNAMIC_DISPATCH(add_scores_impl)(x, outputs, false);
+}
+
+void context_scores(const ContextMatrix& x, const double* theta, int outputs, double* out) noexcept {
+  context_scores(x, {theta, 1 + x.features, outputs, out, kBlockRows});
 }
 
 void context_products(const ContextMatrix& x, const double* coefficients, int columns, double* out,

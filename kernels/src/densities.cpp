@@ -5,6 +5,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "softmax_state.hpp"
 #include "vector_math-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -32,17 +33,54 @@ void lognormal_impl(const double* action, const double* mean, double scale, doub
   }
 }
 
-// log Σ exp(s) over the columns, as max + log Σ exp(s − max): two loops over a tile of rows.
-void log_sum_exp_impl(const double* scores, int columns, double* out) {
+// Adds a tile to the largest scores and the sums.
+void log_sum_exp_impl(const ScoreTile& tile) {
+  constexpr int kVectors = 4;
   const F64 d;
-  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
-    V64 largest = hn::Load(d, scores + i);
-    for (int k = 1; k < columns; ++k) largest = hn::Max(largest, hn::Load(d, scores + k * kBlockRows + i));
-    V64 sum = hn::Zero(d);
-    for (int k = 0; k < columns; ++k) {
-      sum = hn::Add(sum, hn::Exp(d, hn::Sub(hn::Load(d, scores + k * kBlockRows + i), largest)));
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const SoftmaxState state(tile);
+  for (int i = 0; i < tile.rows; i += kVectors * lanes) {
+    const auto load = [&](V64(&to)[kVectors], const double* from) HWY_ATTR {
+      for (int v = 0; v < kVectors; ++v) to[v] = hn::Load(d, from + i + v * lanes);
+    };
+    V64 largest[kVectors], sum[kVectors], x[kVectors];
+    load(largest, tile.scores);
+    for (int k = 1; k < tile.actions; ++k) {
+      load(x, tile.scores + k * tile.stride);
+      for (int v = 0; v < kVectors; ++v) largest[v] = hn::Max(largest[v], x[v]);
     }
-    hn::Store(hn::Add(largest, hn::Log(d, sum)), d, out + i);
+    for (V64& one : sum) one = hn::Zero(d);
+    if (tile.first_action > 0) {
+      load(x, state.largest);
+      load(sum, state.sum);
+      for (int v = 0; v < kVectors; ++v) {
+        largest[v] = hn::Max(largest[v], x[v]);
+        x[v] = hn::Sub(x[v], largest[v]);
+      }
+      exp_beside_one(d, x);
+      for (int v = 0; v < kVectors; ++v) sum[v] = hn::Mul(sum[v], x[v]);
+    }
+    for (int k = 0; k < tile.actions; ++k) {
+      load(x, tile.scores + k * tile.stride);
+      for (int v = 0; v < kVectors; ++v) x[v] = hn::Sub(x[v], largest[v]);
+      exp_beside_one(d, x);
+      for (int v = 0; v < kVectors; ++v) sum[v] = hn::Add(sum[v], x[v]);
+    }
+    for (int v = 0; v < kVectors; ++v) {
+      hn::Store(largest[v], d, state.largest + i + v * lanes);
+      hn::Store(sum[v], d, state.sum + i + v * lanes);
+    }
+  }
+}
+
+// The logged action's log-probability, as (s − largest) − log Σ exp(s' − largest): scores of any size keep the digits
+// of their differences.
+void finish_softmax_impl(const ScoreTile& tile, double* out) {
+  const F64 d;
+  const SoftmaxState state(tile);
+  for (int i = 0; i < tile.rows; i += static_cast<int>(hn::Lanes(d))) {
+    const V64 above = hn::Sub(hn::Load(d, state.chosen + i), hn::Load(d, state.largest + i));
+    hn::Store(hn::Sub(above, hn::Log(d, hn::Load(d, state.sum + i))), d, out + i);
   }
 }
 
@@ -52,9 +90,9 @@ HWY_INLINE V64 log_mixed(F64 d, V64 log_probability, double epsilon, double unif
   return hn::Log(d, hn::Add(p, hn::Set(d, epsilon * uniform)));
 }
 
-void mix_impl(double* log_probability, double epsilon, double uniform) {
+void mix_impl(double* log_probability, int rows, double epsilon, double uniform) {
   const F64 d;
-  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
+  for (int i = 0; i < rows; i += static_cast<int>(hn::Lanes(d))) {
     hn::Store(log_mixed(d, hn::Load(d, log_probability + i), epsilon, uniform), d, log_probability + i);
   }
 }
@@ -64,13 +102,13 @@ HWY_INLINE Logistic logged_bit(F64 d, const std::uint8_t* bits, const double* sc
   return {d, apply_bit_sign(d, bits, hn::Load(d, scores))};
 }
 
-void multilabel_joint_impl(const std::uint8_t* bits, const double* scores, int labels, double* out) {
+void multilabel_joint_impl(const ScoreTile& tile, const std::uint8_t* bits, double* out) {
   const F64 d;
-  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
-    V64 sum = hn::Zero(d);
-    for (int k = 0; k < labels; ++k) {
-      const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
-      sum = hn::Add(sum, logged_bit(d, bits + at, scores + at).log_sigma(d));
+  for (int i = 0; i < tile.rows; i += static_cast<int>(hn::Lanes(d))) {
+    V64 sum = tile.first_action == 0 ? hn::Zero(d) : hn::Load(d, out + i);
+    for (int k = 0; k < tile.actions; ++k) {
+      const std::uint8_t* logged = bits + static_cast<std::int64_t>(k) * kBlockRows + i;
+      sum = hn::Add(sum, logged_bit(d, logged, tile.scores + k * tile.stride + i).log_sigma(d));
     }
     hn::Store(sum, d, out + i);
   }
@@ -86,17 +124,16 @@ void label_probability_impl(const std::uint8_t* bits, const double* scores, int 
   }
 }
 
-void multilabel_per_label_impl(const std::uint8_t* bits, const double* scores, int labels, double epsilon,
-                               double* out) {
+void multilabel_per_label_impl(const ScoreTile& tile, const std::uint8_t* bits, double epsilon, double* out) {
   const F64 d;
   const V64 keep = hn::Set(d, 1.0 - epsilon);
   const V64 half = hn::Set(d, 0.5 * epsilon);
-  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
-    V64 sum = hn::Zero(d);
-    for (int k = 0; k < labels; ++k) {
-      const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
-      const V64 p = hn::MulAdd(keep, logged_bit(d, bits + at, scores + at).sigma(d), half);
-      sum = hn::Add(sum, hn::Log(d, p));
+  for (int i = 0; i < tile.rows; i += static_cast<int>(hn::Lanes(d))) {
+    V64 sum = tile.first_action == 0 ? hn::Zero(d) : hn::Load(d, out + i);
+    for (int k = 0; k < tile.actions; ++k) {
+      const Logistic logistic =
+          logged_bit(d, bits + static_cast<std::int64_t>(k) * kBlockRows + i, tile.scores + k * tile.stride + i);
+      sum = hn::Add(sum, hn::Log(d, hn::MulAdd(keep, logistic.sigma(d), half)));
     }
     hn::Store(sum, d, out + i);
   }
@@ -113,6 +150,7 @@ namespace scrm {
 HWY_EXPORT(gaussian_impl);
 HWY_EXPORT(lognormal_impl);
 HWY_EXPORT(log_sum_exp_impl);
+HWY_EXPORT(finish_softmax_impl);
 HWY_EXPORT(mix_impl);
 HWY_EXPORT(multilabel_joint_impl);
 HWY_EXPORT(multilabel_per_label_impl);
@@ -130,27 +168,53 @@ void lognormal_log_density(const double* action, const double* mean, double scal
   HWY_DYNAMIC_DISPATCH(lognormal_impl)(action, mean, scale, out);
 }
 
+void add_softmax_tile(const ScoreTile& tile, const std::int32_t* action, int num_actions, double epsilon,
+                      double* out) noexcept {
+  assert(is_score_tile(tile) && tile.first_action + tile.actions <= num_actions && is_share(epsilon));
+  assert(is_column(action) && is_column(out));
+  ensure_isa();
+  HWY_DYNAMIC_DISPATCH(log_sum_exp_impl)(tile);
+  // Without branches, which nothing could foresee; the first tile leaves some number for actions that come later.
+  const SoftmaxState state(tile);
+  for (int i = 0; i < tile.rows; ++i) {
+    const int k = action[tile.first_row + i] - tile.first_action;
+    const bool inside = k >= 0 && k < tile.actions;
+    const double score = tile.scores[(inside ? k : 0) * tile.stride + i];
+    state.chosen[i] = inside || tile.first_action == 0 ? score : state.chosen[i];
+  }
+  if (tile.first_action + tile.actions < num_actions) return;
+  HWY_DYNAMIC_DISPATCH(finish_softmax_impl)(tile, out + tile.first_row);
+  if (epsilon > 0) HWY_DYNAMIC_DISPATCH(mix_impl)(out + tile.first_row, tile.rows, epsilon, 1.0 / num_actions);
+}
+
 void softmax_log_probability(const std::int32_t* action, const double* scores, int num_actions, double epsilon,
                              double* out) noexcept {
-  assert(num_actions >= 1 && is_share(epsilon));
-  assert(is_column(action) && is_column(scores) && is_column(out));
+  assert(num_actions >= 1 && is_column(scores));
+  for_each_tile(scores, kBlockRows, num_actions,
+                [&](const ScoreTile& tile) { add_softmax_tile(tile, action, num_actions, epsilon, out); });
+}
+
+void add_multilabel_tile(const ScoreTile& tile, const std::uint8_t* bits, int labels, double epsilon, Mixing mixing,
+                         double* out) noexcept {
+  assert(is_score_tile(tile) && tile.first_action + tile.actions <= labels && is_share(epsilon));
+  assert(is_column(bits) && is_column(out));
   ensure_isa();
-  HWY_DYNAMIC_DISPATCH(log_sum_exp_impl)(scores, num_actions, out);
-  for (int i = 0; i < kBlockRows; ++i) out[i] = scores[static_cast<std::int64_t>(action[i]) * kBlockRows + i] - out[i];
-  if (epsilon > 0) HWY_DYNAMIC_DISPATCH(mix_impl)(out, epsilon, 1.0 / num_actions);
+  const std::uint8_t* logged = bits + static_cast<std::int64_t>(tile.first_action) * kBlockRows + tile.first_row;
+  double* rows = out + tile.first_row;
+  if (epsilon > 0 && mixing == Mixing::label) {
+    HWY_DYNAMIC_DISPATCH(multilabel_per_label_impl)(tile, logged, epsilon, rows);
+    return;
+  }
+  HWY_DYNAMIC_DISPATCH(multilabel_joint_impl)(tile, logged, rows);
+  if (epsilon == 0 || tile.first_action + tile.actions < labels) return;
+  HWY_DYNAMIC_DISPATCH(mix_impl)(rows, tile.rows, epsilon, std::exp2(-labels));
 }
 
 void multilabel_log_probability(const std::uint8_t* bits, const double* scores, int labels, double epsilon,
                                 Mixing mixing, double* out) noexcept {
-  assert(labels >= 0 && is_share(epsilon));
-  assert(is_column(bits) && is_column(scores) && is_column(out));
-  ensure_isa();
-  if (epsilon > 0 && mixing == Mixing::label) {
-    HWY_DYNAMIC_DISPATCH(multilabel_per_label_impl)(bits, scores, labels, epsilon, out);
-    return;
-  }
-  HWY_DYNAMIC_DISPATCH(multilabel_joint_impl)(bits, scores, labels, out);
-  if (epsilon > 0) HWY_DYNAMIC_DISPATCH(mix_impl)(out, epsilon, std::exp2(-labels));
+  assert(labels >= 1 && is_column(scores));
+  for_each_tile(scores, kBlockRows, labels,
+                [&](const ScoreTile& tile) { add_multilabel_tile(tile, bits, labels, epsilon, mixing, out); });
 }
 
 void multilabel_label_probability(const std::uint8_t* bits, const double* scores, int labels, double epsilon,

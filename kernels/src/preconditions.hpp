@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "scrm/kernels/block.hpp"
+#include "scrm/kernels/score_tile.hpp"
 
 namespace scrm {
 
@@ -30,6 +31,12 @@ inline bool has_valid_context(const Block& block) noexcept {
 inline bool has_propensity(const Block& block) noexcept {
   return (block.propensity != nullptr) != (block.log_propensity != nullptr) &&
          is_column(block.propensity != nullptr ? block.propensity : block.log_propensity);
+}
+
+/// Whole vectors of rows, and columns that begin where vectors do.
+inline bool is_score_tile(const ScoreTile& tile) noexcept {
+  return tile.rows % 32 == 0 && tile.first_row + tile.rows <= kBlockRows && tile.actions >= 1 &&
+         tile.stride >= tile.rows && is_column(tile.scores) && is_column(tile.state);
 }
 
 /// ε of a mixture.

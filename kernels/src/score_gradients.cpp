@@ -5,6 +5,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "softmax_state.hpp"
 #include "vector_math-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -30,25 +31,35 @@ void normal_gradient_impl(bool lognormal, const double* action, double scale, do
   }
 }
 
-// Scores become probabilities; the log of the sum of exponentials goes out for the logged action's log-probability.
-void softmax_impl(int columns, double* scores, double* log_sum) {
+// Scores become derivatives but for the logged action's one: −share · p_k, p_k = exp(s_k − largest) / sum.
+void softmax_slopes_impl(const ScoreTile& tile, const double* share, double* slopes) {
+  constexpr int kVectors = 4;
   const F64 d;
-  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
-    V64 largest = hn::Load(d, scores + i);
-    for (int k = 1; k < columns; ++k) largest = hn::Max(largest, hn::Load(d, scores + k * kBlockRows + i));
-    V64 sum = hn::Zero(d);
-    for (int k = 0; k < columns; ++k) {
-      double* at = scores + static_cast<std::int64_t>(k) * kBlockRows + i;
-      const V64 e = hn::Exp(d, hn::Sub(hn::Load(d, at), largest));
-      hn::Store(e, d, at);
-      sum = hn::Add(sum, e);
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const SoftmaxState state(tile);
+  for (int i = 0; i < tile.rows; i += kVectors * lanes) {
+    V64 largest[kVectors], factor[kVectors], x[kVectors];
+    for (int v = 0; v < kVectors; ++v) {
+      largest[v] = hn::Load(d, state.largest + i + v * lanes);
+      factor[v] = hn::Neg(hn::Div(hn::Load(d, share + i + v * lanes), hn::Load(d, state.sum + i + v * lanes)));
     }
-    const V64 inverse = hn::Div(hn::Set(d, 1.0), sum);
-    for (int k = 0; k < columns; ++k) {
-      double* at = scores + static_cast<std::int64_t>(k) * kBlockRows + i;
-      hn::Store(hn::Mul(hn::Load(d, at), inverse), d, at);
+    for (int k = 0; k < tile.actions; ++k) {
+      double* at = slopes + k * tile.stride + i;
+      for (int v = 0; v < kVectors; ++v) x[v] = hn::Sub(hn::Load(d, at + v * lanes), largest[v]);
+      exp_beside_one(d, x);
+      for (int v = 0; v < kVectors; ++v) hn::Store(hn::Mul(x[v], factor[v]), d, at + v * lanes);
     }
-    hn::Store(hn::Add(largest, hn::Log(d, sum)), d, log_sum + i);
+  }
+}
+
+// Mixes ε·uniform into log-probabilities; `share` becomes the part of each that the policy itself has.
+void mix_rows_impl(int rows, double epsilon, double uniform, double* log_probability, double* share) {
+  const F64 d;
+  for (int i = 0; i < rows; i += static_cast<int>(hn::Lanes(d))) {
+    const V64 own = hn::Mul(hn::Set(d, 1.0 - epsilon), hn::Exp(d, hn::Load(d, log_probability + i)));
+    const V64 mixed = hn::Add(own, hn::Set(d, epsilon * uniform));
+    hn::Store(hn::Div(own, mixed), d, share + i);
+    hn::Store(hn::Log(d, mixed), d, log_probability + i);
   }
 }
 
@@ -105,17 +116,13 @@ void multilabel_mixed_impl(const std::uint8_t* bits, int labels, double epsilon,
   }
 }
 
-// Mixes ε·uniform into log-probabilities and scales the derivatives by the share that the policy itself keeps.
-void mix_impl(int columns, double epsilon, double uniform, double* slopes, double* log_probability) {
+// Scales the derivatives by the share of the probability that the policy itself has.
+void scale_slopes_impl(int columns, const double* share, double* slopes) {
   const F64 d;
-  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
-    const V64 own = hn::Mul(hn::Set(d, 1.0 - epsilon), hn::Exp(d, hn::Load(d, log_probability + i)));
-    const V64 mixed = hn::Add(own, hn::Set(d, epsilon * uniform));
-    const V64 share = hn::Div(own, mixed);
-    hn::Store(hn::Log(d, mixed), d, log_probability + i);
-    for (int k = 0; k < columns; ++k) {
-      double* at = slopes + static_cast<std::int64_t>(k) * kBlockRows + i;
-      hn::Store(hn::Mul(share, hn::Load(d, at)), d, at);
+  for (int k = 0; k < columns; ++k) {
+    double* column = slopes + static_cast<std::int64_t>(k) * kBlockRows;
+    for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
+      hn::Store(hn::Mul(hn::Load(d, share + i), hn::Load(d, column + i)), d, column + i);
     }
   }
 }
@@ -124,16 +131,20 @@ void mix_impl(int columns, double epsilon, double uniform, double* slopes, doubl
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include <algorithm>
+
 #include "dispatch.hpp"
 #include "preconditions.hpp"
+#include "scrm/kernels/densities.hpp"
 
 namespace scrm {
 HWY_EXPORT(normal_gradient_impl);
-HWY_EXPORT(softmax_impl);
+HWY_EXPORT(softmax_slopes_impl);
+HWY_EXPORT(mix_rows_impl);
 HWY_EXPORT(multilabel_joint_impl);
 HWY_EXPORT(label_gradient_impl);
 HWY_EXPORT(multilabel_mixed_impl);
-HWY_EXPORT(mix_impl);
+HWY_EXPORT(scale_slopes_impl);
 
 void gaussian_gradient(const double* action, double scale, double* scores, double* log_density) noexcept {
   assert(scale > 0 && is_column(action) && is_column(scores) && is_column(log_density));
@@ -147,20 +158,36 @@ void lognormal_gradient(const double* action, double scale, double* scores, doub
   HWY_DYNAMIC_DISPATCH(normal_gradient_impl)(true, action, scale, scores, log_density);
 }
 
+void softmax_gradient(const ScoreTile& all, const std::int32_t* action, double epsilon, double* scores,
+                      double* log_probability) noexcept {
+  assert(is_score_tile(all) && all.scores == scores && all.first_action == 0 && is_share(epsilon));
+  assert(is_column(action) && is_column(log_probability));
+  ensure_isa();
+  const int num_actions = all.actions;
+  ScoreTile tile = all;
+  for (; tile.first_action < num_actions; tile.first_action += kScoreTileActions) {
+    tile.actions = std::min(kScoreTileActions, num_actions - tile.first_action);
+    tile.scores = scores + tile.first_action * all.stride;
+    add_softmax_tile(tile, action, num_actions, 0.0, log_probability);
+  }
+  alignas(kColumnAlignment) double share[kScoreTileRows];
+  std::fill_n(share, kScoreTileRows, 1.0);
+  if (epsilon > 0) {
+    double* logs = log_probability + all.first_row;
+    HWY_DYNAMIC_DISPATCH(mix_rows_impl)(all.rows, epsilon, 1.0 / num_actions, logs, share);
+  }
+  HWY_DYNAMIC_DISPATCH(softmax_slopes_impl)(all, share, scores);
+  for (int i = 0; i < all.rows; ++i) scores[action[all.first_row + i] * all.stride + i] += share[i];
+}
+
 void softmax_gradient(const std::int32_t* action, int num_actions, double epsilon, double* scores,
                       double* log_probability) noexcept {
-  assert(num_actions >= 1 && is_share(epsilon));
-  assert(is_column(action) && is_column(scores) && is_column(log_probability));
-  ensure_isa();
-  double chosen[kBlockRows];
-  for (int i = 0; i < kBlockRows; ++i) chosen[i] = scores[static_cast<std::int64_t>(action[i]) * kBlockRows + i];
-  HWY_DYNAMIC_DISPATCH(softmax_impl)(num_actions, scores, log_probability);
-  for (int i = 0; i < kBlockRows; ++i) log_probability[i] = chosen[i] - log_probability[i];
-  const std::int64_t cells = static_cast<std::int64_t>(num_actions) * kBlockRows;
-  for (std::int64_t at = 0; at < cells; ++at) scores[at] = -scores[at];
-  for (int i = 0; i < kBlockRows; ++i) scores[static_cast<std::int64_t>(action[i]) * kBlockRows + i] += 1;
-  if (epsilon > 0) {
-    HWY_DYNAMIC_DISPATCH(mix_impl)(num_actions, epsilon, 1.0 / num_actions, scores, log_probability);
+  assert(num_actions >= 1 && is_column(scores));
+  alignas(kColumnAlignment) double state[ScoreTile::kStateColumns * kScoreTileRows];
+  ScoreTile all{.stride = kBlockRows, .rows = kScoreTileRows, .actions = num_actions, .state = state};
+  for (; all.first_row < kBlockRows; all.first_row += kScoreTileRows) {
+    all.scores = scores + all.first_row;
+    softmax_gradient(all, action, epsilon, scores + all.first_row, log_probability);
   }
 }
 
@@ -174,7 +201,10 @@ void multilabel_gradient(const std::uint8_t* bits, int labels, double epsilon, M
     return;
   }
   HWY_DYNAMIC_DISPATCH(multilabel_joint_impl)(bits, labels, scores, log_probability);
-  if (epsilon > 0) HWY_DYNAMIC_DISPATCH(mix_impl)(labels, epsilon, std::exp2(-labels), scores, log_probability);
+  if (epsilon == 0) return;
+  alignas(kColumnAlignment) double share[kBlockRows];
+  HWY_DYNAMIC_DISPATCH(mix_rows_impl)(kBlockRows, epsilon, std::exp2(-labels), log_probability, share);
+  HWY_DYNAMIC_DISPATCH(scale_slopes_impl)(labels, share, scores);
 }
 
 void label_gradient(const std::uint8_t* bits, int labels, double epsilon, double* scores,

@@ -82,47 +82,40 @@ HWY_EXPORT(dense_scores_impl);
 
 namespace {
 
-void sparse_row_scores(const Block& block, FeatureMap map, const double* theta, double* out) noexcept {
+double sparse_row_score(const Block& block, FeatureMap map, const double* theta, int row) noexcept {
   const SparseContext& x = block.sparse;
   const double* products = theta + 1 + block.features;
-  for (int i = 0; i < block.rows; ++i) {
-    double sum = theta[0];
-    for (std::int64_t e = x.indptr[i]; e < x.indptr[i + 1]; ++e) sum += theta[1 + x.indices[e]] * x.values[e];
-    if (map == FeatureMap::quadratic) {
-      for (std::int64_t e = x.indptr[i]; e < x.indptr[i + 1]; ++e) {
-        for (std::int64_t f = e; f < x.indptr[i + 1]; ++f) {
-          const std::int64_t j = std::min(x.indices[e], x.indices[f]);
-          const std::int64_t k = std::max(x.indices[e], x.indices[f]);
-          // A repeated index stands for the sum of its values, so both mixed products count.
-          const double times = e != f && j == k ? 2.0 : 1.0;
-          sum += times * products[quadratic_index(j, k, block.features)] * x.values[e] * x.values[f];
-        }
-      }
+  double sum = theta[0];
+  for (std::int64_t e = x.indptr[row]; e < x.indptr[row + 1]; ++e) sum += theta[1 + x.indices[e]] * x.values[e];
+  if (map == FeatureMap::linear) return sum;
+  for (std::int64_t e = x.indptr[row]; e < x.indptr[row + 1]; ++e) {
+    for (std::int64_t f = e; f < x.indptr[row + 1]; ++f) {
+      const std::int64_t j = std::min(x.indices[e], x.indices[f]);
+      const std::int64_t k = std::max(x.indices[e], x.indices[f]);
+      // A repeated index stands for the sum of its values, so both mixed products count.
+      const double times = e != f && j == k ? 2.0 : 1.0;
+      sum += times * products[quadratic_index(j, k, block.features)] * x.values[e] * x.values[f];
     }
-    out[i] = sum;
   }
+  return sum;
 }
 
 template <class T>
-void widen(const T* in, double* out) noexcept {
-  for (int i = 0; i < kBlockRows; ++i) out[i] = static_cast<double>(in[i]);
-}
-
-template <class T>
-void multiply(const T* a, const T* b, double* out) noexcept {
-  for (int i = 0; i < kBlockRows; ++i) out[i] = static_cast<double>(a[i]) * static_cast<double>(b[i]);
-}
-
-template <class T>
-void dense_mapped_context(const T* x, std::int64_t features, std::int64_t first, std::int64_t count,
+void dense_mapped_context(const T* x, std::int64_t features, std::int64_t first, std::int64_t count, int rows,
                           double* out) noexcept {
+  const auto widen = [rows](const T* in, double* to) {
+    for (int i = 0; i < rows; ++i) to[i] = static_cast<double>(in[i]);
+  };
+  const auto multiply = [rows](const T* a, const T* b, double* to) {
+    for (int i = 0; i < rows; ++i) to[i] = static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  };
   std::int64_t column = first;
-  for (; column < std::min(first + count, features); ++column, out += kBlockRows) widen(x + column * kBlockRows, out);
+  for (; column < std::min(first + count, features); ++column, out += rows) widen(x + column * kBlockRows, out);
   if (column == first + count) return;
   std::int64_t j = 0;
   std::int64_t product = column - features;
   while (product >= features - j) product -= features - j++;
-  for (std::int64_t k = j + product; column < first + count; ++column, out += kBlockRows) {
+  for (std::int64_t k = j + product; column < first + count; ++column, out += rows) {
     multiply(x + j * kBlockRows, x + k * kBlockRows, out);
     if (++k == features) k = ++j;
   }
@@ -132,38 +125,59 @@ void dense_mapped_context(const T* x, std::int64_t features, std::int64_t first,
 
 void block_scores(const Block& block, FeatureMap map, const double* theta, double* out) noexcept {
   assert(has_valid_context(block) && theta != nullptr && is_column(out));
-  if (block.sparse.indptr != nullptr) return sparse_row_scores(block, map, theta, out);
+  if (block.sparse.indptr != nullptr)
+    return sparse_scores(block, map, theta, {.rows = block.rows, .outputs = 1, .out = out});
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(dense_scores_impl)(block, map, theta, out);
 }
 
-void sparse_scores(const Block& block, const double* weights, int outputs, double* out) noexcept {
-  assert(has_valid_context(block) && block.sparse.indptr != nullptr);
-  assert(weights != nullptr && outputs >= 1 && out != nullptr);
+void sparse_scores(const Block& block, const double* weights, int all_outputs, const ScoreRange& range) noexcept {
+  assert(has_valid_context(block) && block.sparse.indptr != nullptr && weights != nullptr && range.out != nullptr);
+  assert(range.outputs >= 1 && range.first_output + range.outputs <= all_outputs);
   // Sums of one row over a few outputs stay in registers; the strided store to the columns happens once for each row.
   constexpr int kTile = 16;
   const SparseContext& x = block.sparse;
-  for (int k0 = 0; k0 < outputs; k0 += kTile) {
-    const int tile = std::min(kTile, outputs - k0);
-    for (int i = 0; i < block.rows; ++i) {
+  const int rows = std::min(range.rows, block.rows - range.first_row);
+  for (int k0 = 0; k0 < range.outputs; k0 += kTile) {
+    const int tile = std::min(kTile, range.outputs - k0);
+    const double* first = weights + range.first_output + k0;
+    for (int i = 0; i < rows; ++i) {
       double sum[kTile];
-      for (int k = 0; k < tile; ++k) sum[k] = weights[k0 + k];
-      for (std::int64_t e = x.indptr[i]; e < x.indptr[i + 1]; ++e) {
-        const double* row = weights + (1 + static_cast<std::int64_t>(x.indices[e])) * outputs + k0;
-        for (int k = 0; k < tile; ++k) sum[k] += x.values[e] * row[k];
+      for (int k = 0; k < tile; ++k) sum[k] = first[k];
+      const int row = range.first_row + i;
+      for (std::int64_t e = x.indptr[row]; e < x.indptr[row + 1]; ++e) {
+        const double* weight = first + (1 + static_cast<std::int64_t>(x.indices[e])) * all_outputs;
+        for (int k = 0; k < tile; ++k) sum[k] += x.values[e] * weight[k];
       }
-      for (int k = 0; k < tile; ++k) out[(k0 + k) * kBlockRows + i] = sum[k];
+      for (int k = 0; k < tile; ++k) range.out[(k0 + k) * range.stride + i] = sum[k];
     }
   }
 }
 
-void mapped_context(const Block& block, std::int64_t first, std::int64_t count, double* out) noexcept {
+void sparse_scores(const Block& block, FeatureMap map, const double* theta, const ScoreRange& range) noexcept {
+  assert(has_valid_context(block) && block.sparse.indptr != nullptr && theta != nullptr && range.out != nullptr);
+  const std::int64_t width = 1 + mapped_features(map, block.features);
+  const int rows = std::min(range.rows, block.rows - range.first_row);
+  for (int k = 0; k < range.outputs; ++k) {
+    const double* own = theta + (range.first_output + k) * width;
+    for (int i = 0; i < rows; ++i) {
+      range.out[k * range.stride + i] = sparse_row_score(block, map, own, range.first_row + i);
+    }
+  }
+}
+
+void mapped_context(const Block& block, std::int64_t first, std::int64_t count, double* out, int first_row,
+                    int rows) noexcept {
   assert(has_valid_context(block) && block.sparse.indptr == nullptr && first >= 0 && count >= 0);
   assert(first + count <= mapped_features(FeatureMap::quadratic, block.features));
+  assert(first_row >= 0 && rows >= 0 && first_row + rows <= kBlockRows);
+  if (count == 0) return;
   if (block.context_type == FloatType::f32) {
-    dense_mapped_context(static_cast<const float*>(block.context), block.features, first, count, out);
+    const auto* x = static_cast<const float*>(block.context) + first_row;
+    dense_mapped_context(x, block.features, first, count, rows, out);
   } else {
-    dense_mapped_context(static_cast<const double*>(block.context), block.features, first, count, out);
+    const auto* x = static_cast<const double*>(block.context) + first_row;
+    dense_mapped_context(x, block.features, first, count, rows, out);
   }
 }
 

@@ -223,7 +223,9 @@ namespace {
 constexpr int kSafeExponent = 300;
 
 int unit_exponent(double weight) noexcept {
-  if (weight == 0 || !std::isfinite(weight)) return 0;
+  constexpr double kSafe = 0x1p300;
+  static_assert(kSafeExponent == 300);
+  if ((weight >= 1 / kSafe && weight < kSafe) || weight == 0 || !std::isfinite(weight)) return 0;
   const int exponent = std::ilogb(weight);
   return exponent > kSafeExponent || exponent < -kSafeExponent ? exponent : 0;
 }
@@ -268,10 +270,15 @@ void run_scaled(const IncludedRows& rows, int exponent, const WeightOptions& opt
   }
 }
 
+// The weight in units of 2^exponent; nearly all are in units of one.
+double in_units(double weight, int exponent) noexcept {
+  return exponent == 0 ? weight : std::ldexp(weight, -exponent);
+}
+
 // w y in a unit of its own where w is far from one.
 Moments product(double weight, double loss) noexcept {
   const int exponent = unit_exponent(weight);
-  return Moments::of(std::ldexp(weight, -exponent) * loss, exponent);
+  return Moments::of(in_units(weight, exponent) * loss, exponent);
 }
 
 }  // namespace
@@ -293,7 +300,7 @@ void compute_weight_sums(const Block& block, double* weights, const WeightOption
 
 void add_row(WeightSums& sums, double weight, double loss, const WeightOptions& options) noexcept {
   const int exponent = unit_exponent(weight);
-  const double unit = std::ldexp(weight, -exponent);
+  const double unit = in_units(weight, exponent);
   sums.weight.merge(Moments::of(unit, exponent));
   sums.ips.merge(product(weight, loss));
   // π/(p + απ) as 1/(1/w + α) when w is so large that α w could overflow.

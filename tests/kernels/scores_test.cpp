@@ -179,7 +179,7 @@ TEST_CASE("sparse_scores: every output equals the plain sum, around the tile of 
     std::vector<double> weights(static_cast<std::size_t>(24 * outputs));
     for (double& w : weights) w = normal(random);
     Columns<double> out(outputs, 0.0);
-    sparse_scores(sparse.block, weights.data(), outputs, out.data());
+    sparse_scores(sparse.block, weights.data(), outputs, {.rows = 150, .outputs = outputs, .out = out.data()});
     Worst worst;
     for (int k = 0; k < outputs; ++k) {
       std::vector<double> theta;

@@ -9,6 +9,7 @@
 #include "pass/pool.hpp"
 #include "policy/policy_kinds.hpp"
 #include "policy/score_matrix.hpp"
+#include "policy/score_tiles.hpp"
 #include "policy/theta_gradient.hpp"
 #include "scrm/kernels/gaussian_terms.hpp"
 #include "scrm/kernels/learning_terms.hpp"
@@ -129,6 +130,7 @@ class ObjectiveReduction final : public Reduction {
   void add_weighted_terms(const Block& block, const std::uint8_t* keep, std::size_t p, PolicyScratch& scratch,
                           ProblemSums& sums) const {
     const ObjectiveProblem& problem = problems_[p];
+    if (has_tiled_gradient(problem.policy, block)) return add_tiled_terms(block, keep, p, scratch, sums);
     const int outputs = problem.policy.outputs;
     const bool ratio = risk_form(problem) == RiskForm::ratio;
     // Columns: derivatives (they become the first coefficients), second coefficients, and for a ratio a third set.
@@ -145,6 +147,26 @@ class ObjectiveReduction final : public Reduction {
       ratio_coefficients(block, problem.rules, weights, slope, spread, outputs, slopes, second, third);
     }
     add_products(block, problem, slopes, scratch, sums);
+  }
+
+  /// The same with many actions: weights first, then the gradients a few rows at a time.
+  void add_tiled_terms(const Block& block, const std::uint8_t* keep, std::size_t p, PolicyScratch& scratch,
+                       ProblemSums& sums) const {
+    const ObjectiveRules& rules = problems_[p].rules;
+    alignas(kColumnAlignment) double weights[kBlockRows], slope[kBlockRows], spread[kBlockRows], risk[kBlockRows];
+    tiled_log_density(matrices_[p], block, weights);
+    weights_from_log_density(block, weights, weights);
+    sums.terms = weighted_terms(block, keep, rules, weights, slope, spread);
+    for (int i = 0; i < kBlockRows; ++i) {
+      spread[i] *= slope[i];
+      // Rows that do not count may hold a loss that is no number.
+      risk[i] = weights[i] != 0 ? weights[i] * (block.loss[i] - rules.mean_loss) : 0;
+    }
+    const std::array<const double*, 3> ratio_factors{risk, spread, weights}, factors{slope, spread};
+    const std::size_t sets = sums.has_weight() ? 3 : rules.lambda == 0 ? 1 : 2;
+    if (sets == 1) std::fill_n(sums.variance_gradient(), sums.size(), 0.0);
+    tiled_gradient(matrices_[p], block, {(sums.has_weight() ? ratio_factors : factors).data(), sets}, scratch,
+                   sums.gradients());
   }
 
   /// Gradients from columns of coefficients. All of them at once, since each product reads the whole context; the

@@ -30,6 +30,10 @@ PolicyKindDefinition multilabel_kind() {
           [](const Policy& policy, const Block& block, const double* scores, double* out) {
             multilabel_log_probability(block.bits, scores, policy.outputs, policy.epsilon, policy.mixing, out);
           },
+      .add_tile =
+          [](const Policy& policy, const Block& block, const ScoreTile& tile, double* out) {
+            add_multilabel_tile(tile, block.bits, policy.outputs, policy.epsilon, policy.mixing, out);
+          },
       .score_gradient =
           [](const Policy& policy, const Block& block, double* scores, double* log_density) {
             multilabel_gradient(block.bits, policy.outputs, policy.epsilon, policy.mixing, scores, log_density);

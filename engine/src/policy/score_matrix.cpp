@@ -6,14 +6,9 @@
 
 #include "policy/context_panel.hpp"
 #include "scrm/kernels/context_matrix.hpp"
+#include "scrm/kernels/score_tile.hpp"
 
 namespace scrm {
-namespace {
-
-// Beyond, the library's packing of the contexts pays.
-constexpr int kFewOutputs = 32;
-
-}  // namespace
 
 ScoreMatrix::ScoreMatrix(const Policy& policy, const Schema& schema) : policy_(policy) {
   if (!schema.sparse || policy.features != FeatureMap::linear) return;
@@ -29,17 +24,46 @@ ScoreMatrix::ScoreMatrix(const Policy& policy, const Schema& schema) : policy_(p
 
 void ScoreMatrix::scores(const Block& block, PolicyScratch& scratch, double* out) const {
   if (block.replays > 1) return replayed_scores(block, scratch, out);
-  if (block.sparse.indptr == nullptr) return dense_scores(block, scratch, out);
-  if (!by_feature_.empty()) return sparse_scores(block, by_feature_.data(), policy_.outputs, out);
-  for (int k = 0; k < policy_.outputs; ++k) {
-    block_scores(block, policy_.features, policy_.theta.data() + k * policy_.row_length(), out + k * kBlockRows);
+  if (block.sparse.indptr == nullptr && policy_.features != FeatureMap::linear)
+    return mapped_scores(block, scratch, out);
+  // A few rows at a time, whose contexts stay in cache for all outputs. All kBlockRows rows of a dense block, the
+  // meaningless ones too, since kernels read whole columns.
+  const int rows = block.sparse.indptr != nullptr ? block.rows : kBlockRows;
+  for (int first = 0; first < rows; first += kScoreTileRows) {
+    scores(block, {.first_row = first, .rows = kScoreTileRows, .outputs = policy_.outputs, .out = out + first});
   }
 }
 
-void ScoreMatrix::dense_scores(const Block& block, PolicyScratch& scratch, double* out) const {
-  if (policy_.features == FeatureMap::linear && policy_.outputs <= kFewOutputs) {
-    return scrm::context_scores(context_matrix(block), policy_.theta.data(), policy_.outputs, out);
+void ScoreMatrix::scores(const Block& block, const ScoreRange& range) const {
+  if (block.sparse.indptr != nullptr) {
+    if (by_feature_.empty()) return sparse_scores(block, policy_.features, policy_.theta.data(), range);
+    return sparse_scores(block, by_feature_.data(), policy_.outputs, range);
   }
+  if (policy_.features != FeatureMap::linear) return mapped_scores(block, range);
+  const std::int64_t width = policy_.row_length();
+  scrm::context_scores(
+      context_tile(context_matrix(block), range.first_row, range.rows),
+      {policy_.theta.data() + range.first_output * width, width, range.outputs, range.out, range.stride});
+}
+
+/// A few columns of the mapped context at a time, made anew for each range: beside the products with many outputs that
+/// costs little.
+void ScoreMatrix::mapped_scores(const Block& block, const ScoreRange& range) const {
+  constexpr std::int64_t kColumns = 32;
+  alignas(kColumnAlignment) double panel[kColumns * kScoreTileRows];
+  const std::int64_t width = policy_.row_length();
+  const double* theta = policy_.theta.data() + range.first_output * width;
+  for (int k = 0; k < range.outputs; ++k) std::fill_n(range.out + k * range.stride, range.rows, theta[k * width]);
+  for (std::int64_t first = 0; first < width - 1; first += kColumns) {
+    const std::int64_t count = std::min(kColumns, width - 1 - first);
+    mapped_context(block, first, count, panel, range.first_row, range.rows);
+    add_context_scores({panel, FloatType::f64, range.rows, count, range.rows},
+                       {theta + 1 + first, width, range.outputs, range.out, range.stride});
+  }
+}
+
+/// Whole columns of the mapped context, made once for all outputs, of which there may be one.
+void ScoreMatrix::mapped_scores(const Block& block, PolicyScratch& scratch, double* out) const {
   const std::int64_t width = policy_.row_length();
   for (int k = 0; k < policy_.outputs; ++k) {
     std::fill_n(out + static_cast<std::int64_t>(k) * kBlockRows, kBlockRows,
@@ -56,7 +80,8 @@ void ScoreMatrix::dense_scores(const Block& block, PolicyScratch& scratch, doubl
 
 void ScoreMatrix::context_scores(const Block& block, double* out) const {
   if (block.sparse.indptr != nullptr) {
-    return sparse_scores(distinct_contexts(block), by_feature_.data(), policy_.outputs, out);
+    return sparse_scores(distinct_contexts(block), by_feature_.data(), policy_.outputs,
+                         {.rows = context_rows(block), .outputs = policy_.outputs, .out = out});
   }
   if (has_context_matrix(block)) {
     return scrm::context_scores(valid_contexts(block), policy_.theta.data(), policy_.outputs, out);
@@ -82,10 +107,6 @@ void ScoreMatrix::replayed_scores(const Block& block, PolicyScratch& scratch, do
     for (int c = 0; c < context_rows(block); ++c) std::fill_n(to + c * block.replays, block.replays, from[c]);
     std::fill(to + block.rows, to + kBlockRows, 0.0);
   }
-}
-
-std::size_t ScoreMatrix::scratch_bytes() const {
-  return static_cast<std::size_t>(kPanelColumns + policy_.outputs) * kBlockRows * sizeof(double);
 }
 
 }  // namespace scrm

@@ -43,9 +43,15 @@ PolicyKindDefinition softmax_kind() {
           [](const Policy& policy, const Block& block, const double* scores, double* out) {
             softmax_log_probability(block.category, scores, policy.outputs, policy.epsilon, out);
           },
+      .add_tile = [](const Policy& policy, const Block& block, const ScoreTile& tile,
+                     double* out) { add_softmax_tile(tile, block.category, policy.outputs, policy.epsilon, out); },
       .score_gradient =
           [](const Policy& policy, const Block& block, double* scores, double* log_density) {
             softmax_gradient(block.category, policy.outputs, policy.epsilon, scores, log_density);
+          },
+      .tile_gradient =
+          [](const Policy& policy, const Block& block, const ScoreTile& all, double* scores, double* log_density) {
+            softmax_gradient(all, block.category, policy.epsilon, scores, log_density);
           },
       .sample = sample,
   };

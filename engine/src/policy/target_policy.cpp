@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "policy/context_panel.hpp"
 #include "policy/policy_kinds.hpp"
 #include "policy/score_matrix.hpp"
+#include "policy/score_tiles.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/kernels/aligned_array.hpp"
 #include "scrm/kernels/elementary.hpp"
@@ -101,7 +103,10 @@ class TargetColumnPolicy final : public TargetPolicy {
 class ScoredPolicy final : public TargetPolicy {
  public:
   ScoredPolicy(const Policy& policy, const PolicyKindDefinition& kind, const Schema& schema)
-      : matrix_(policy, schema), kind_(kind), multilabel_(schema.action_kind == ActionKind::multilabel) {}
+      : matrix_(policy, schema),
+        kind_(kind),
+        multilabel_(schema.action_kind == ActionKind::multilabel),
+        shared_contexts_(schema.replays > 1) {}
 
   void scores(const Block& block, PolicyScratch& scratch, double* out) const override {
     if (kind_.format.theta == ThetaRows::one) return block_scores(block, policy().features, policy().theta.data(), out);
@@ -109,6 +114,7 @@ class ScoredPolicy final : public TargetPolicy {
   }
 
   void log_density(const Block& block, PolicyScratch& scratch, double* out) const override {
+    if (has_tiles(policy(), block)) return tiled_log_density(matrix_, block, out);
     kind_.log_density(policy(), block, own_scores(block, scratch), out);
   }
 
@@ -138,13 +144,14 @@ class ScoredPolicy final : public TargetPolicy {
   }
 
   std::size_t scratch_bytes() const override {
-    return kind_.format.theta == ThetaRows::per_action ? matrix_.scratch_bytes()
-                                                       : static_cast<std::size_t>(policy().outputs) * kColumnBytes;
+    constexpr std::size_t kColumnBytes = kBlockRows * sizeof(double);
+    // Scores of mapped contexts go by panels, those of shared contexts have a column for contexts and one for rows.
+    const std::size_t panel = policy().features != FeatureMap::linear ? kPanelColumns * kColumnBytes : 0;
+    if (kind_.add_tile != nullptr && !shared_contexts_ && !has_label_probability()) return panel;
+    return panel + (shared_contexts_ ? 2 : 1) * static_cast<std::size_t>(policy().outputs) * kColumnBytes;
   }
 
  private:
-  static constexpr std::size_t kColumnBytes = kBlockRows * sizeof(double);
-
   const Policy& policy() const { return matrix_.policy(); }
   const double* own_scores(const Block& block, PolicyScratch& scratch) const {
     double* columns = scratch.columns(kScoresSlot, policy().outputs);
@@ -155,6 +162,7 @@ class ScoredPolicy final : public TargetPolicy {
   ScoreMatrix matrix_;
   const PolicyKindDefinition& kind_;
   bool multilabel_;
+  bool shared_contexts_;
 };
 
 bool acts_on(const PolicyKindDefinition& kind, ActionKind action) {

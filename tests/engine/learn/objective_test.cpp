@@ -163,6 +163,54 @@ TEST_CASE("objective: odd shapes agree: no features, one feature, one row past a
                           rows);
 }
 
+TEST_CASE("objective: many actions, whose derivatives come a few rows at a time, agree with long-double differences") {
+  const auto check = [](int actions, std::int64_t features, std::int64_t n, FeatureMap map, FloatType type,
+                        double epsilon, const Estimator* estimator) {
+    CAPTURE(actions);
+    CAPTURE(features);
+    CAPTURE(n);
+    CAPTURE(estimator->name);
+    Schema schema = schema_for(PolicyKind::softmax, features, false, type);
+    schema.num_actions = actions;
+    const LoggedRows rows = random_rows(schema, n, 73);
+    const Policy policy = random_policy(PolicyKind::softmax, schema, 79, map, epsilon);
+    ObjectiveProblem problem = problem_for(policy, estimator, rows);
+    check_against_reference(problem, rows);
+    const RowMask mask = RowMask::random(rows.rows, 0.3, 1, 0);
+    problem.rows = &mask;
+    check_against_reference(problem, rows);
+  };
+  for (const Estimator* estimator : kActionEstimators) {
+    check(33, 3, 70, FeatureMap::linear, FloatType::f64, 0, estimator);
+  }
+  check(45, 0, 40, FeatureMap::linear, FloatType::f64, 0.1, &kIpsIxEstimator);
+  check(40, 20, 33, FeatureMap::linear, FloatType::f32, 0.1, &kSnipsEstimator);
+  check(34, 5, 65, FeatureMap::quadratic, FloatType::f64, 0, &kIpsIxEstimator);
+}
+
+TEST_CASE("objective: many actions give the same bits at any thread count, and no row that is left out matters") {
+  Schema schema = schema_for(PolicyKind::softmax, 4);
+  schema.num_actions = 50;
+  LoggedRows rows = random_rows(schema, 5000, 83);
+  ObjectiveProblem problem = problem_for(random_policy(PolicyKind::softmax, schema, 89), &kIpsIxEstimator, rows);
+  const RowMask mask = RowMask::random(rows.rows, 0.3, 1, 0);
+  problem.rows = &mask;
+  const auto value = [&](int threads) {
+    PassOptions options;
+    options.threads = threads;
+    MemorySource source = make_source(rows);
+    return evaluate_objectives(source, {problem}, options).front();
+  };
+  const ObjectiveValue before = value(1);
+  CHECK(value(3).gradient == before.gradient);
+  std::vector<std::uint8_t> keep(static_cast<std::size_t>(rows.rows));
+  mask.expand(0, static_cast<int>(rows.rows), keep.data());
+  for (std::size_t i = 0; i < keep.size(); ++i) {
+    if (keep[i] == 0) std::fill_n(rows.context.begin() + static_cast<std::ptrdiff_t>(4 * i), 4, 1e308);
+  }
+  CHECK(value(1).gradient == before.gradient);
+}
+
 TEST_CASE("objective: penalty sd leaves out the root of n, and a mask leaves out rows") {
   const Schema schema = schema_for(PolicyKind::gaussian, 3);
   const LoggedRows rows = random_rows(schema, 5000, 59);

@@ -10,6 +10,7 @@
 #include "scrm/kernels/block.hpp"
 #include "scrm/kernels/policy.hpp"
 #include "scrm/kernels/random.hpp"
+#include "scrm/kernels/score_tile.hpp"
 
 namespace scrm {
 
@@ -26,10 +27,19 @@ struct PolicyKindDefinition {
 
   /// log π(a|x) of the logged actions.
   void (*log_density)(const Policy& policy, const Block& block, const double* scores, double* out) = nullptr;
+  /// Optional, for kinds with a score for each action: the same from scores in tiles, which saves holding all of them.
+  /// It gets the tiles of a group of rows one after the other, the first actions first; the last gives the group's rows
+  /// of `out`, to the bit what `log_density` gives.
+  void (*add_tile)(const Policy& policy, const Block& block, const ScoreTile& tile, double* out) = nullptr;
   /// Optional: π(a|x) where it is known more exactly than as the exponential of its logarithm.
   void (*density)(const Policy& policy, const Block& block, const double* scores, double* out) = nullptr;
   /// Optional, for learning: log π(a|x) into `log_density`, and ∂ log π(a|x) / ∂ score in the place of each score.
   void (*score_gradient)(const Policy& policy, const Block& block, double* scores, double* log_density) = nullptr;
+
+  /// Optional, for learning with many actions: the same from a tile that holds all actions of a few rows. `scores` are
+  /// the tile's own, `log_density` is a column of the block.
+  void (*tile_gradient)(const Policy& policy, const Block& block, const ScoreTile& all, double* scores,
+                        double* log_density) = nullptr;
 
   /// Optional, for multilabel actions: π_k, the probability of each logged bit by itself; a column for each label.
   void (*label_probability)(const Policy& policy, const Block& block, const double* scores, double* out) = nullptr;

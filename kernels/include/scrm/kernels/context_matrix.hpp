@@ -1,6 +1,7 @@
 /// Products of a block's dense contexts with a few columns: scores Xθ and gradients Xᵀc, straight from the block.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "scrm/kernels/block.hpp"
@@ -46,8 +47,34 @@ constexpr ContextMatrix valid_contexts(const Block& block) noexcept {
   return out;
 }
 
-/// out[k kBlockRows + i] = theta[k (1 + features)] + Σ_j theta[k (1 + features) + 1 + j] x_ij. Every row adds its
-/// features in the same order: the bits of a score do not depend on where in a block its row stands.
+/// A few rows of it, which begin where whole vectors can be read.
+inline ContextMatrix context_tile(const ContextMatrix& x, int first_row, int rows) noexcept {
+  ContextMatrix out = x;
+  // Without features there may be no memory behind it.
+  const std::size_t size = x.type == FloatType::f32 ? sizeof(float) : sizeof(double);
+  if (x.features > 0) out.data = static_cast<const char*>(x.data) + static_cast<std::size_t>(first_row) * size;
+  out.rows = rows;
+  return out;
+}
+
+/// Outputs of a product: output k has the numbers from theta + k theta_stride on, and its scores begin at
+/// out + k out_stride.
+struct ScoreOutputs {
+  const double* theta = nullptr;
+  std::int64_t theta_stride = 0;
+  int count = 0;
+  double* out = nullptr;
+  std::int64_t out_stride = kBlockRows;
+};
+
+/// Scores θ₀ + Σ_j θ_{1+j} x_ij. Every row adds its features in the same order, with fused multiply-adds: the bits of a
+/// score do not depend on where its row stands, nor on the outputs beside it.
+void context_scores(const ContextMatrix& x, const ScoreOutputs& outputs) noexcept;
+
+/// The same without θ₀, added to what `out` holds: Σ_j θ_j x_ij, for maps that come a few columns at a time.
+void add_context_scores(const ContextMatrix& x, const ScoreOutputs& outputs) noexcept;
+
+/// out[k kBlockRows + i] = theta[k (1 + features)] + Σ_j theta[k (1 + features) + 1 + j] x_ij.
 void context_scores(const ContextMatrix& x, const double* theta, int outputs, double* out) noexcept;
 
 /// out[c length + j] = Σ_i coefficients[c kBlockRows + i] x_ij for j < features; coefficients are zero past the valid

@@ -3,6 +3,7 @@
 
 #include "scrm/kernels/block.hpp"
 #include "scrm/kernels/policy.hpp"
+#include "scrm/kernels/score_tile.hpp"
 
 namespace scrm {
 
@@ -19,10 +20,20 @@ void lognormal_log_density(const double* action, const double* mean, double scal
 void softmax_log_probability(const std::int32_t* action, const double* scores, int num_actions, double epsilon,
                              double* out) noexcept;
 
+/// The same from one tile after the other of a group of rows, the first actions first; the tile with the last of the
+/// `num_actions` gives the group's rows of `out`.
+void add_softmax_tile(const ScoreTile& tile, const std::int32_t* action, int num_actions, double epsilon,
+                      double* out) noexcept;
+
 /// log of the probability of all K bits: joint mixing (1−ε) Π p_k + ε/2^K, or Π ((1−ε) p_k + ε/2) per label, where
 /// p_k = σ(s_k) for a bit that is set and σ(−s_k) for one that is not.
 void multilabel_log_probability(const std::uint8_t* bits, const double* scores, int labels, double epsilon,
                                 Mixing mixing, double* out) noexcept;
+
+/// The same from one tile after the other of a group of rows, the first labels first; the tile with the last of the
+/// `labels` gives the group's rows of `out`, which hold unfinished sums before.
+void add_multilabel_tile(const ScoreTile& tile, const std::uint8_t* bits, int labels, double epsilon, Mixing mixing,
+                         double* out) noexcept;
 
 /// Probability of each logged bit by itself, (1−ε) p_k + ε/2 under either mixing; K columns.
 void multilabel_label_probability(const std::uint8_t* bits, const double* scores, int labels, double epsilon,

@@ -3,6 +3,7 @@
 
 #include "scrm/kernels/block.hpp"
 #include "scrm/kernels/policy.hpp"
+#include "scrm/kernels/score_tile.hpp"
 
 namespace scrm {
 
@@ -16,6 +17,11 @@ void lognormal_gradient(const double* action, double scale, double* scores, doub
 
 /// softmax: ((1−ε) p_a / π) (1[a = k] − p_k).
 void softmax_gradient(const std::int32_t* action, int num_actions, double epsilon, double* scores,
+                      double* log_probability) noexcept;
+
+/// The same of a tile that holds all actions of a few rows; `scores` is all.scores, `log_probability` the block's
+/// column.
+void softmax_gradient(const ScoreTile& all, const std::int32_t* action, double epsilon, double* scores,
                       double* log_probability) noexcept;
 
 /// multilabel, all bits together: ((1−ε) Π p / π) (b_k − σ(s_k)) for joint mixing, and label by label otherwise.

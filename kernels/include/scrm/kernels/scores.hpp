@@ -11,12 +11,27 @@ namespace scrm {
 /// numbers.
 void block_scores(const Block& block, FeatureMap map, const double* theta, double* out) noexcept;
 
-/// Scores of several outputs on a sparse block: out column k is outputs[k]'s scores. weights is row-major
-/// [1 + features, outputs], intercepts first, so that one entry touches one contiguous run.
-void sparse_scores(const Block& block, const double* weights, int outputs, double* out) noexcept;
+/// Rows [first_row, first_row + rows) and outputs [first_output, first_output + outputs), whose scores go to columns
+/// `stride` apart, the first row to the first place.
+struct ScoreRange {
+  int first_row = 0;
+  int rows = 0;
+  int first_output = 0;
+  int outputs = 0;
+  double* out = nullptr;
+  std::int64_t stride = kBlockRows;
+};
+
+/// Scores of several outputs on a sparse block; rows past the block's end get none. weights is row-major
+/// [1 + features, all_outputs], intercepts first, so that one entry touches one contiguous run.
+void sparse_scores(const Block& block, const double* weights, int all_outputs, const ScoreRange& range) noexcept;
+
+/// The same of theta's rows, 1 + mapped_features(map, block.features) long each, one after the other.
+void sparse_scores(const Block& block, FeatureMap map, const double* theta, const ScoreRange& range) noexcept;
 
 /// Columns [first, first + count) of the dense context with its products x_j x_k behind it (the quadratic φ(x)), as
-/// doubles, column-major with stride kBlockRows.
-void mapped_context(const Block& block, std::int64_t first, std::int64_t count, double* out) noexcept;
+/// doubles, column-major: rows [first_row, first_row + rows), `rows` apart.
+void mapped_context(const Block& block, std::int64_t first, std::int64_t count, double* out, int first_row = 0,
+                    int rows = kBlockRows) noexcept;
 
 }  // namespace scrm

@@ -1,0 +1,17 @@
+/// SoftmaxState: the columns of a ScoreTile's state as a softmax over many tiles uses them.
+#pragma once
+
+#include "scrm/kernels/score_tile.hpp"
+
+namespace scrm {
+
+struct SoftmaxState {
+  explicit SoftmaxState(const ScoreTile& tile) noexcept
+      : largest(tile.state), sum(tile.state + kScoreTileRows), chosen(tile.state + 2 * kScoreTileRows) {}
+
+  double* largest;  ///< the largest score so far
+  double* sum;      ///< Σ exp(score − largest)
+  double* chosen;   ///< the logged action's score
+};
+
+}  // namespace scrm
