@@ -1,12 +1,12 @@
+#include "regression/conjugate_gradient.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "pass/parallel_indices.hpp"
 #include "regression/dense_algebra.hpp"
-#include "regression/kernel_solver.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {
@@ -15,9 +15,11 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Contexts go in groups of fixed size, whose sums are added up in order: fixed bits.
+// Contexts of a group at most; the sums of groups are added up in order: fixed bits.
 constexpr std::int64_t kGroup = 512;
 constexpr std::int64_t kGroupsAtOnce = 32;
+// Where at most this share of numbers is not zero, going from one to the next is faster than products of all.
+constexpr double kSparse = 0.15;
 // Of the right-hand side, in the norm of the preconditioner: about the error of the weights in units of √(Σy²/λ).
 constexpr double kTolerance = 1e-13;
 constexpr int kMaxSteps = 20'000;
@@ -32,138 +34,102 @@ MatrixXd product(const Operand& a, const Operand& b) {
   return out;
 }
 
-/// Weights are a matrix V of 1 + features by 1 + bits, and Φ v is (1, x)ᵀ V (1, a) row by row: two matrix products with
-/// all contexts apply ΦᵀΦ, which is never formed. Conjugate gradients need few of them, since Σ (1, x)(1, x)ᵀ and
-/// Σ (1, a)(1, a)ᵀ, as if contexts and bits had nothing to do with each other, are close to it and quickly inverted.
-class ConjugateGradient final : public KernelSolver {
- public:
-  explicit ConjugateGradient(const KernelRidgeOptions& options)
-      : lambda_(options.lambda),
-        features_(options.kernel),
-        side_(1 + options.kernel.features),
-        bits_(1 + options.kernel.actions),
-        context_gram_(MatrixXd::Zero(side_, side_)),
-        bit_gram_(MatrixXd::Zero(bits_, bits_)),
-        moment_(MatrixXd::Zero(side_, bits_)),
-        weights_(VectorXd::Zero(side_ * bits_)) {}
+}  // namespace
 
-  void add(const States& states, const Responses& y) override {
-    if (y.size() == 0) return;
-    const std::int64_t first = context_count();
-    keep(states);
-    add_moments(first, y);
-    solve();
+ConjugateGradient::ConjugateGradient(const KernelRidgeOptions& options)
+    : lambda_(options.lambda),
+      side_(1 + options.kernel.features),
+      bits_(1 + options.kernel.actions),
+      context_gram_(MatrixXd::Zero(side_, side_)),
+      bit_gram_(MatrixXd::Zero(bits_, bits_)),
+      moment_(MatrixXd::Zero(bits_, side_)),
+      weights_(VectorXd::Zero(side_ * bits_)) {}
+
+void ConjugateGradient::add(const States& states, const Responses& y) {
+  if (y.size() == 0) return;
+  for (Eigen::Index first = 0; first < y.size();) {
+    first += add_group(states.rightCols(y.size() - first), y.tail(y.size() - first));
   }
+  rows_ += y.size();
+  solve();
+}
 
-  std::int64_t dimension() const override { return side_ * bits_; }
-  const VectorXd& weights() const override { return weights_; }
-  void fill_features(const States& states, Columns out) const override { features_.fill(states, out); }
-  MatrixXd bit_weights() const override { return weights_.reshaped(side_, bits_); }
-  void squared_widths(const States&, Columns, Answers) const override { throw_unknown(); }
-  void action_polynomials(const States&, Columns, Columns*) const override { throw_unknown(); }
-  void grid_means(const States&, const Responses&, Columns) const override { throw_unknown(); }
+Eigen::Index ConjugateGradient::Group::first_row(std::int64_t context) const {
+  return context == 0 ? 0 : ends[static_cast<std::size_t>(context) - 1];
+}
 
-  std::size_t bytes() const override {
-    const auto fixed = context_gram_.size() + bit_gram_.size() + moment_.size() + weights_.size();
-    return (contexts_.capacity() + actions_.capacity() + static_cast<std::size_t>(fixed)) * sizeof(double) +
-           ends_.capacity() * sizeof(std::int64_t);
-  }
+/// V (1, x) of every context.
+MatrixXd ConjugateGradient::Group::along_contexts(const MatrixXd& v) const {
+  return dense.size() > 0 ? product(v, dense) : MatrixXd(v * nonzero);
+}
 
- private:
-  [[noreturn]] static void throw_unknown() {
-    throw Error(ErrorKind::usage, "conjugate gradients know the means of the bits kernel alone");
-  }
-
-  std::int64_t context_count() const { return std::ssize(ends_); }
-  std::int64_t first_row(std::int64_t context) const {
-    return context == 0 ? 0 : ends_[static_cast<std::size_t>(context) - 1];
-  }
-  std::int64_t end_row(std::int64_t context) const { return ends_[static_cast<std::size_t>(context)]; }
-  Eigen::Map<const MatrixXd> contexts() const { return {contexts_.data(), side_, context_count()}; }
-  Eigen::Map<const MatrixXd> actions() const { return {actions_.data(), bits_, std::ssize(actions_) / bits_}; }
-
-  void keep(const States& states);
-  void add_moments(std::int64_t first_context, const Responses& y);
-  /// Σ of (1, x) ⊗ v over contexts from `first` on, where change(context, v, scratch) finds Vᵀ(1, x), or without V
-  /// zeros, in v, and has as many numbers again to work with.
-  template <class Change>
-  MatrixXd through_rows(std::int64_t first, const MatrixXd* matrix, Change change) const;
-  MatrixXd times_gram(const MatrixXd& v) const;
-  void solve();
-
-  double lambda_;
-  FiniteFeatures features_;
-  std::int64_t side_, bits_;
-  std::vector<double> contexts_;    // (1, x), one of those that follow each other
-  std::vector<double> actions_;     // (1, a) of every row
-  std::vector<std::int64_t> ends_;  // rows up to and with each context
-  MatrixXd context_gram_, bit_gram_, moment_;
-  VectorXd weights_;
-};
-
-void ConjugateGradient::keep(const States& states) {
-  const std::int64_t d = side_ - 1, before = context_count();
-  const std::int64_t rows_before = actions().cols();
-  actions_.reserve(static_cast<std::size_t>((rows_before + states.cols()) * bits_));
-  for (Eigen::Index i = 0; i < states.cols(); ++i) {
-    const double* state = states.col(i).data();
-    const bool same = context_count() > before && std::equal(state, state + d, contexts_.end() - d);
-    if (!same) {
-      contexts_.push_back(1);
-      contexts_.insert(contexts_.end(), state, state + d);
-      ends_.push_back(rows_before + i);
-    }
-    ++ends_.back();
-    actions_.push_back(1);
-    actions_.insert(actions_.end(), state + d, state + states.rows());
+/// sum += Σ along (1, x)ᵀ.
+void ConjugateGradient::Group::add_products(const MatrixXd& along, MatrixXd& sum) const {
+  if (dense.size() > 0) {
+    add_product(along, dense.transpose(), sum);
+  } else {
+    sum += along * nonzero.transpose();
   }
 }
 
-template <class Change>
-MatrixXd ConjugateGradient::through_rows(std::int64_t first, const MatrixXd* matrix, Change change) const {
-  const std::int64_t groups = (context_count() - first + kGroup - 1) / kGroup;
-  MatrixXd total = MatrixXd::Zero(side_, bits_);
-  std::vector<MatrixXd> sums(static_cast<std::size_t>(std::min(groups, kGroupsAtOnce)), total);
+/// A group of the first contexts; how many rows they have.
+Eigen::Index ConjugateGradient::add_group(const States& states, const Responses& y) {
+  const Eigen::Index d = side_ - 1;
+  Group group;
+  Eigen::Index rows = 0;
+  for (; rows < states.cols(); ++rows) {
+    const bool same = rows > 0 && states.col(rows).head(d) == states.col(rows - 1).head(d);
+    if (!same && group.contexts() == kGroup) break;
+    if (!same) group.ends.push_back(rows);
+    ++group.ends.back();
+  }
+  group.actions.resize(bits_, rows);
+  group.actions.row(0).setOnes();
+  group.actions.bottomRows(bits_ - 1) = states.bottomRows(bits_ - 1).leftCols(rows);
+  MatrixXd x(side_, group.contexts()), longer(side_, group.contexts()), along(bits_, group.contexts());
+  x.row(0).setOnes();
+  for (std::int64_t c = 0; c < group.contexts(); ++c) {
+    const Eigen::Index first = group.first_row(c), times = group.ends[static_cast<std::size_t>(c)] - first;
+    x.col(c).tail(d) = states.col(first).head(d);
+    longer.col(c) = std::sqrt(static_cast<double>(times)) * x.col(c);
+    along.col(c) = group.actions.middleCols(first, times) * y.segment(first, times);
+  }
+  add_gram(longer, context_gram_);
+  add_gram(group.actions, bit_gram_);
+  if (static_cast<double>((x.array() != 0).count()) <= kSparse * static_cast<double>(x.size())) {
+    group.nonzero = x.sparseView(0, 0);
+  } else {
+    group.dense = std::move(x);
+  }
+  group.add_products(along, moment_);
+  groups_.push_back(std::move(group));
+  return rows;
+}
+
+MatrixXd ConjugateGradient::times_gram(const MatrixXd& v) const {
+  const std::int64_t groups = std::ssize(groups_);
+  MatrixXd total = MatrixXd::Zero(bits_, side_);
+  std::vector<MatrixXd> sums(static_cast<std::size_t>(std::min(groups, kGroupsAtOnce)));
   for (std::int64_t wave = 0; wave < groups; wave += kGroupsAtOnce) {
     const std::int64_t count = std::min(kGroupsAtOnce, groups - wave);
     parallel_indices(count, [&](std::int64_t g) {
-      const std::int64_t begin = first + (wave + g) * kGroup;
-      const auto x = contexts().middleCols(begin, std::min(kGroup, context_count() - begin));
-      MatrixXd along = MatrixXd::Zero(bits_, x.cols());
-      VectorXd scratch(bits_);
-      if (matrix != nullptr) set_product(matrix->transpose(), x, along);
-      for (Eigen::Index i = 0; i < x.cols(); ++i) change(begin + i, along.col(i), scratch);
-      set_product(x, along.transpose(), sums[static_cast<std::size_t>(g)]);
+      const Group& group = groups_[static_cast<std::size_t>(wave + g)];
+      MatrixXd along = group.along_contexts(v);
+      VectorXd given(bits_);
+      for (std::int64_t c = 0; c < group.contexts(); ++c) {
+        given = along.col(c);
+        along.col(c).setZero();
+        for (Eigen::Index row = group.first_row(c); row < group.ends[static_cast<std::size_t>(c)]; ++row) {
+          along.col(c) += group.actions.col(row).dot(given) * group.actions.col(row);
+        }
+      }
+      MatrixXd& sum = sums[static_cast<std::size_t>(g)];
+      sum.setZero(bits_, side_);
+      group.add_products(along, sum);
     });
     for (std::int64_t g = 0; g < count; ++g) total += sums[static_cast<std::size_t>(g)];
   }
   return total;
-}
-
-MatrixXd ConjugateGradient::times_gram(const MatrixXd& v) const {
-  return through_rows(0, &v, [&](std::int64_t context, auto along, VectorXd& given) {
-    given = along;
-    along.setZero();
-    for (std::int64_t row = first_row(context); row < end_row(context); ++row) {
-      const auto a = actions().col(row);
-      along += a.dot(given) * a;
-    }
-  });
-}
-
-void ConjugateGradient::add_moments(std::int64_t first_context, const Responses& y) {
-  const std::int64_t rows_before = first_row(first_context);
-  moment_ += through_rows(first_context, nullptr, [&](std::int64_t context, auto along, VectorXd&) {
-    for (std::int64_t row = first_row(context); row < end_row(context); ++row) {
-      along += y[row - rows_before] * actions().col(row);
-    }
-  });
-  MatrixXd longer = contexts().rightCols(context_count() - first_context);
-  for (std::int64_t c = first_context; c < context_count(); ++c) {
-    longer.col(c - first_context) *= std::sqrt(static_cast<double>(end_row(c) - first_row(c)));
-  }
-  add_gram(longer, context_gram_);
-  add_gram(actions().rightCols(y.size()), bit_gram_);
 }
 
 /// Conjugate gradients from the weights of the last batch, begun anew until what is left, formed from scratch, is
@@ -172,17 +138,18 @@ void ConjugateGradient::solve() {
   MatrixXd context_axes = context_gram_, bit_axes = bit_gram_;
   // Rounding may leave an eigenvalue below zero.
   const VectorXd context_values = symmetric_eigen(context_axes).cwiseMax(0.0);
-  const VectorXd bit_values = symmetric_eigen(bit_axes).cwiseMax(0.0) / static_cast<double>(ends_.back());
-  const MatrixXd divisor = ((context_values * bit_values.transpose()).array() + lambda_).matrix();
+  const VectorXd bit_values = symmetric_eigen(bit_axes).cwiseMax(0.0) / static_cast<double>(rows_);
+  const MatrixXd divisor = ((bit_values * context_values.transpose()).array() + lambda_).matrix();
   const auto precondition = [&](const MatrixXd& v) {
-    const MatrixXd along = product(product(context_axes.transpose(), v), bit_axes).cwiseQuotient(divisor);
-    return product(product(context_axes, along), bit_axes.transpose());
+    const MatrixXd along = product(product(bit_axes.transpose(), v), context_axes).cwiseQuotient(divisor);
+    return product(product(bit_axes, along), context_axes.transpose());
   };
   const double enough = kTolerance * std::sqrt(dot(moment_, precondition(moment_)));
   if (!std::isfinite(enough)) {
     throw Error(ErrorKind::data, "responses are so large that their products overflow: scale them");
   }
-  Eigen::Map<MatrixXd> weights(weights_.data(), side_, bits_);
+  Eigen::Map<MatrixXd> columns(weights_.data(), side_, bits_);
+  MatrixXd weights = columns.transpose();
   double last = INFINITY;
   int steps = 0;
   while (true) {
@@ -190,7 +157,7 @@ void ConjugateGradient::solve() {
     MatrixXd direction = precondition(left);
     double square = dot(left, direction);
     // A start that gains nothing has met the rounding of the products.
-    if (!(std::sqrt(square) > enough) || !(std::sqrt(square) < 0.5 * last)) return;
+    if (!(std::sqrt(square) > enough) || !(std::sqrt(square) < 0.5 * last)) break;
     last = std::sqrt(square);
     while (std::sqrt(square) > 0.5 * enough) {
       if (++steps > kMaxSteps) {
@@ -209,20 +176,24 @@ void ConjugateGradient::solve() {
       square = next;
     }
   }
+  columns = weights.transpose();
 }
 
-}  // namespace
-
-std::unique_ptr<KernelSolver> make_conjugate_gradient(const KernelRidgeOptions& options) {
-  return std::make_unique<ConjugateGradient>(options);
+std::size_t ConjugateGradient::bytes() const {
+  auto numbers = context_gram_.size() + bit_gram_.size() + moment_.size() + weights_.size();
+  for (const Group& group : groups_) {
+    // A number that is not zero has a number of its own beside it, half as long.
+    numbers += group.dense.size() + 2 * group.nonzero.nonZeros() + group.actions.size() + group.contexts();
+  }
+  return static_cast<std::size_t>(numbers) * sizeof(double);
 }
 
-double conjugate_gradient_bytes(const KernelRidgeOptions& options, std::int64_t rows) {
+double ConjugateGradient::bytes_needed(const KernelRidgeOptions& options, std::int64_t rows) {
   const auto n = static_cast<double>(rows), side = static_cast<double>(1 + options.kernel.features);
-  const auto bits = static_cast<double>(1 + options.kernel.actions);
-  // Rows, contexts that grow by halves and a copy of the last batch's; squares and their axes twice over; vectors.
-  return (n * (3 * side + bits + 1) + 4 * (side * side + bits * bits) +
-          (12.0 + static_cast<double>(kGroupsAtOnce)) * side * bits) *
+  const auto bits = static_cast<double>(1 + options.kernel.actions), group = static_cast<double>(kGroup);
+  // Rows; a group while it is added or, on every thread, gone through; squares and their axes twice over; vectors.
+  return (n * (side + bits + 2) + group * (2 * side + bits) + 4 * (side * side + bits * bits) +
+          static_cast<double>(kGroupsAtOnce) * bits * (side + group) + 12.0 * side * bits) *
          sizeof(double);
 }
 

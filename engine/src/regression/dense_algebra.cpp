@@ -11,6 +11,7 @@
 // OpenBLAS carries LAPACK but Debian's package of it has no header for these.
 extern "C" {
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
+void dpotri_(const char* uplo, const int* n, double* a, const int* lda, int* info);
 void dsyevd_(const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* w, double* work,
              const int* lwork, int* iwork, const int* liwork, int* info);
 void dpstrf_(const char* uplo, const int* n, double* a, const int* lda, int* piv, int* rank, const double* tol,
@@ -81,6 +82,13 @@ void solve_triangular(const Operand& l, Output b) {
               l.data, l.stride, b.data(), stride_of(b));
 }
 
+void solve_triangular_rows(const Operand& l, Output b) {
+  eigen_assert(l.rows == l.cols && l.rows == b.cols());
+  if (b.size() == 0) return;
+  cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, static_cast<int>(b.rows()), l.rows, 1.0,
+              l.data, l.stride, b.data(), stride_of(b));
+}
+
 bool cholesky(Output a) {
   if (a.size() == 0) return true;
   const int order = static_cast<int>(a.rows()), stride = stride_of(a);
@@ -96,17 +104,22 @@ bool parallel_cholesky(Output a) {
   for (std::int64_t k = 0; k < tiles; ++k) {
     if (!cholesky(at(k, k))) return false;
     const std::int64_t below = tiles - k - 1;
-    parallel_indices(below, [&](std::int64_t t) {
-      Output tile = at(k + 1 + t, k);
-      cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, static_cast<int>(tile.rows()),
-                  static_cast<int>(tile.cols()), 1.0, at(k, k).data(), stride_of(a), tile.data(), stride_of(a));
-    });
+    parallel_indices(below, [&](std::int64_t t) { solve_triangular_rows(at(k, k), at(k + 1 + t, k)); });
     parallel_indices(below * below, [&](std::int64_t t) {
       const std::int64_t i = k + 1 + t / below, j = k + 1 + t % below;
       if (j <= i) add_product(at(i, k), at(j, k).transpose(), at(i, j), -1);
     });
   }
   return true;
+}
+
+Eigen::MatrixXd inverse_by_cholesky(Eigen::MatrixXd factor) {
+  if (factor.size() == 0) return factor;
+  const int order = static_cast<int>(factor.rows());
+  int info = 0;
+  dpotri_("L", &order, factor.data(), &order, &info);
+  factor.triangularView<Eigen::StrictlyUpper>() = factor.transpose();
+  return factor;
 }
 
 Eigen::VectorXd symmetric_eigen(Eigen::MatrixXd& a) {

@@ -40,11 +40,17 @@ void add_gram(const Operand& a, Output out);
 /// Columns b become L⁻¹b, or L⁻ᵀb where Lᵀ is given, of the lower triangle of L.
 void solve_triangular(const Operand& l, Output b);
 
+/// Rows b become bL⁻ᵀ.
+void solve_triangular_rows(const Operand& l, Output b);
+
 /// Replaces the lower triangle of a square matrix by its Cholesky factor. False, with the matrix half overwritten,
 /// when it is not positive definite to working precision.
 bool cholesky(Output a);
 /// The same on all threads, with the same bits whatever their number.
 bool parallel_cholesky(Output a);
+
+/// Full inverse of the matrix whose Cholesky factor is given in its lower triangle.
+Eigen::MatrixXd inverse_by_cholesky(Eigen::MatrixXd factor);
 
 /// Eigenvalues of the symmetric matrix whose lower triangle is given, ascending; `a` becomes the eigenvectors, one a
 /// column. Throws Error when the iteration fails, which finite input does not make it do.

@@ -1,17 +1,14 @@
+#include "regression/feature_ridge.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <vector>
 
-#include "pass/parallel_indices.hpp"
 #include "regression/dense_algebra.hpp"
-#include "regression/feature_block.hpp"
-#include "regression/kernel_solver.hpp"
-#include "regression/normal_equations.hpp"
+#include "regression/kernel_factor.hpp"
 #include "scrm/io/error.hpp"
-#include "scrm/kernels/elementary.hpp"
 
 namespace scrm {
 namespace {
@@ -19,97 +16,214 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
+// Features so few that no points are worth their while.
+constexpr std::int64_t kFewFeatures = 512;
 // What inducing points leave of k(s, s) counts from this share of it on; below is rounding.
 constexpr double kRounding = 1e-12;
-constexpr std::int64_t kContextsAtOnce = 64;
+// A pivot of the kernel matrix that is as good as none, where λ = 0.
+constexpr double kLeastPivot = 1e-13;
 
-/// One or more rows of a batch that follow each other with the same input and action.
-struct Row {
-  std::int64_t input = 0;
-  double action = 1, times = 0;
+double binomial(int n, int k) {
+  double value = 1;
+  for (int i = 1; i <= k; ++i) value = value * (n - k + i) / i;
+  return std::round(value);
+}
+
+/// (x·x' + 1 + a a')^p has the features √C(p, j) a^(p−j) ψ_j(x), ψ_j those of (x·x' + 1)^j. Highest powers of the
+/// action come first, so that in the Cholesky factor numbers of the size a^(2p) are never subtracted from each other.
+/// Other kernels are one term of the whole state. Without features or points yet; whether it is to have all features.
+struct Term {
+  FeatureBlock block;
+  bool finite;
 };
 
-/// Ridge in feature space, where features are those of the kernel itself or of inducing points. An input is a context
-/// where the kernel is a polynomial of the action, else a state. What points leave of k(s, s) counts as never seen,
-/// term by term, so that widths far from all points are the kernel's own and not zero.
-class FeatureRidge final : public KernelSolver {
- public:
-  explicit FeatureRidge(const KernelRidgeOptions& options)
-      : options_(options), input_size_(options.kernel.state_size() - (options.kernel.power() > 0 ? 1 : 0)) {
-    for (const Term& term : terms_of(options)) blocks_.emplace_back(term, options.points);
-    exact_ = std::all_of(blocks_.begin(), blocks_.end(), [](const FeatureBlock& block) { return block.finite; });
-    start_equations();
-    equations_.solve(options_.lambda);
+std::vector<Term> terms_of(const KernelRidgeOptions& options) {
+  const StateKernel& kernel = options.kernel;
+  const bool all = options.solver != RidgeSolver::inducing_points;
+  const int p = kernel.power();
+  if (p == 0) return {{{.kernel = kernel}, all}};
+  const std::int64_t few = options.points.value_or(std::max(options.expected_rows / options.replays, kFewFeatures));
+  std::vector<Term> out;
+  for (int j = 0; j <= p; ++j) {
+    const StateKernel term{
+        .kind = KernelKind::polynomial, .features = kernel.state_size() - 1, .actions = 0, .degree = j};
+    out.push_back({{.kernel = term, .ways = binomial(p, j), .action_power = p - j},
+                   all || j < 2 || feature_dimension(term).value() <= few});
   }
+  return out;
+}
 
-  void add(const States& states, const Responses& y) override;
+/// Whether rows are few enough to be solved by their kernel matrix. Without λ a kernel of finite rank has none to
+/// solve.
+bool is_dual(const KernelRidgeOptions& options) {
+  return options.solver == RidgeSolver::inducing_points && !options.points && options.kernel.power() == 0 &&
+         (options.lambda > 0 || options.kernel.kind == KernelKind::gaussian);
+}
 
-  std::int64_t dimension() const override { return equations_.dimension(); }
-  const VectorXd& weights() const override { return equations_.weights(); }
-  void fill_features(const States& states, Columns out) const override;
-  void squared_widths(const States& states, Columns features, Answers out) const override;
-  void action_polynomials(const States& contexts, Columns means, Columns* squares) const override;
-  void grid_means(const States& contexts, const Responses& actions, Columns out) const override;
-  MatrixXd bit_weights() const override;
+/// Whether widths of bits are by the inverse.
+bool has_inverse(const KernelRidgeOptions& options) {
+  return options.solver == RidgeSolver::primal && options.kernel.kind == KernelKind::bits && options.lambda > 0 &&
+         feature_dimension(options.kernel).value() <= kMaxWidthDimension;
+}
 
-  double trace_error() const override {
-    double most = 0;
-    for (const FeatureBlock& block : blocks_) most = std::max(most, block.missed > 0 ? block.missed / block.trace : 0);
-    return most;
+/// What may become points: contexts for polynomials, states for other kernels.
+std::int64_t inputs_of(const KernelRidgeOptions& options, std::int64_t rows) {
+  return options.kernel.power() > 0 ? (rows + options.replays - 1) / options.replays : rows;
+}
+
+/// Rows whose features are summed up at once where they need not be kept.
+std::int64_t chunk_rows(const StateKernel& kernel) {
+  constexpr std::int64_t kNumbers = std::int64_t{1} << 21, kLeastRows = 1024;
+  return std::max(kLeastRows, kNumbers / kernel.state_size());
+}
+
+}  // namespace
+
+FeatureRidge::FeatureRidge(const KernelRidgeOptions& options)
+    : options_(options),
+      input_size_(options.kernel.state_size() - (options.kernel.power() > 0 ? 1 : 0)),
+      exact_(true),
+      dual_(is_dual(options)) {
+  for (auto& [block, finite] : terms_of(options)) {
+    exact_ = exact_ && finite;
+    if (finite) {
+      block.features.emplace(block.kernel);
+    } else {
+      block.points.emplace(block.kernel, options.points);
+    }
+    blocks_.push_back(std::move(block));
   }
-  std::size_t bytes() const override {
-    std::size_t total = equations_.bytes() + rows_.capacity() * sizeof(Row);
-    for (const FeatureBlock& block : blocks_) total += block.finite ? block.features->bytes() : block.points->bytes();
-    return total + (inputs_.capacity() + y_.capacity()) * sizeof(double);
+  if (options.solver == RidgeSolver::conjugate_gradient) {
+    gradients_.emplace(options);
+    return;
   }
+  place_blocks();
+  solve();
+}
 
- private:
-  bool splits_action() const { return options_.kernel.power() > 0; }
-  std::int64_t input_count() const { return rows_.empty() ? 0 : rows_.back().input + 1; }
-  Eigen::Map<const MatrixXd> inputs() const { return {inputs_.data(), input_size_, input_count()}; }
-  Responses y() const { return Eigen::Map<const VectorXd>(y_.data(), std::ssize(y_)); }
+void FeatureRidge::solve() {
+  equations_.solve(options_.lambda);
+  if (has_inverse(options_)) inverse_ = equations_.inverse();
+  for (FeatureBlock& block : blocks_) {
+    if (!block.features || !splits_action() || options_.lambda == 0) continue;
+    block.axes = MatrixXd::Identity(dimension() - block.offset, block.size());
+    equations_.whiten(block.axes);
+  }
+  if (!exact_ && !splits_action()) kernel_weights_ = blocks_.front().points->kernel_weights(weights());
+}
 
-  void add_by_chunks(const States& states, const Responses& y);
-  void keep(const States& states, const Responses& y);
-  bool extend(std::int64_t first_input, std::size_t first_row);
-  void start_equations();
-  void add_rows(std::size_t from);
-  bool add_bit_rows();
-  void fill_rows(const Row* rows, Columns out) const;
-  void fill_inputs(const States& inputs, Columns out) const;
-  void scale(double action, double factor, double* column) const;
-  [[noreturn]] void throw_repeated_states() const;
+std::int64_t FeatureRidge::dimension() const {
+  if (gradients_) return blocks_.front().size();
+  return dual_ ? factor_.rows() : equations_.dimension();
+}
 
-  KernelRidgeOptions options_;
-  std::int64_t input_size_;
-  bool exact_ = false;
-  std::vector<FeatureBlock> blocks_;
-  // Rows so far; of an exact feature map those of a chunk, while a batch is added.
-  std::vector<double> inputs_, y_;
-  std::vector<Row> rows_;
-  NormalEquations equations_{0};
-  VectorXd kernel_weights_;  // of a single block's points
-};
+const VectorXd& FeatureRidge::weights() const {
+  if (gradients_) return gradients_->weights();
+  return dual_ ? kernel_weights_ : equations_.weights();
+}
+
+States FeatureRidge::centres() const {
+  if (dual_) return inputs();
+  return blocks_.front().points->states();
+}
+
+double FeatureRidge::trace_error() const {
+  double most = 0;
+  for (const FeatureBlock& block : blocks_) most = std::max(most, block.missed > 0 ? block.missed / block.trace : 0);
+  return most;
+}
+
+std::size_t FeatureRidge::bytes() const {
+  std::size_t total = equations_.bytes() + rows_.capacity() * sizeof(Row) + (gradients_ ? gradients_->bytes() : 0);
+  auto numbers = static_cast<std::size_t>(factor_.size() + inverse_.size() + kernel_weights_.size());
+  for (const FeatureBlock& block : blocks_) {
+    total += block.features ? block.features->bytes() : block.points->bytes();
+    numbers += static_cast<std::size_t>(block.axes.size());
+  }
+  return total + (inputs_.capacity() + y_.capacity() + numbers) * sizeof(double);
+}
+
+std::int64_t FeatureRidge::max_dimension(const KernelRidgeOptions& options, std::int64_t rows) {
+  if (options.solver != RidgeSolver::inducing_points) return feature_dimension(options.kernel).value();
+  const std::int64_t points = options.points.value_or(inputs_of(options, rows));
+  std::int64_t total = 0;
+  for (const auto& [block, finite] : terms_of(options)) {
+    const std::int64_t all = feature_dimension(block.kernel).value_or(points);
+    total += finite ? all : std::min(all, points);
+  }
+  return total;
+}
+
+double FeatureRidge::bytes_needed(const KernelRidgeOptions& options, std::int64_t rows) {
+  if (options.solver == RidgeSolver::conjugate_gradient) return ConjugateGradient::bytes_needed(options, rows);
+  const std::int64_t dimension = max_dimension(options, rows);
+  // The factor and, while it grows, the one before.
+  const auto square =
+      static_cast<double>(sizeof(double)) * static_cast<double>(dimension) * static_cast<double>(dimension);
+  double total = is_dual(options) ? 2 * square : NormalEquations::bytes_needed(dimension, options.lambda);
+  if (has_inverse(options)) total += square;
+  bool exact = true;
+  for (const auto& [block, finite] : terms_of(options)) {
+    exact = exact && finite;
+    constexpr double kBytesAFeature = 64;  // of a map, while it is made
+    if (finite) {
+      const auto features = static_cast<double>(feature_dimension(block.kernel).value());
+      total += kBytesAFeature * features;
+      if (options.kernel.power() > 0) total += features * static_cast<double>(dimension) * sizeof(double);
+    } else if (!is_dual(options)) {
+      total += InducingPoints::bytes_needed(block.kernel.state_size(), options.points, inputs_of(options, rows));
+    }
+  }
+  // Rows and inputs, which grow by halves, and what points leave of them.
+  const auto per_row = static_cast<double>(2 * options.kernel.state_size() + 10 + 2 * options.kernel.power());
+  const std::int64_t kept = exact ? std::min(rows, chunk_rows(options.kernel)) : rows;
+  return total + static_cast<double>(kept) * per_row * sizeof(double);
+}
 
 void FeatureRidge::add(const States& states, const Responses& y) {
+  if (gradients_) return gradients_->add(states, y);
   if (exact_) return add_by_chunks(states, y);
-  std::size_t from = rows_.size();
+  const std::size_t first_row = rows_.size();
   const std::int64_t first_input = input_count();
   keep(states, y);
-  if (extend(first_input, from)) {
-    // New points are new features of the old rows too.
-    start_equations();
-    from = 0;
+  return dual_ ? add_to_kernel_matrix(first_input) : add_to_points(first_input, first_row);
+}
+
+void FeatureRidge::add_to_points(std::int64_t first_input, std::size_t first_row) {
+  const std::int64_t before = dimension();
+  if (extend(first_input, first_row)) {
+    // New points are new features of the old rows too. Those of the last block leave the others where they are.
+    const bool appended =
+        std::all_of(blocks_.begin(), blocks_.end() - 1, [](const auto& b) { return b.features.has_value(); });
+    if (!appended) equations_ = NormalEquations(0);
+    place_blocks();
+    add_rows(0, first_row, appended ? before : 0);
   }
-  // Without a finite feature map all states are independent unless they repeat; then no function passes through all.
-  const bool interpolates = options_.kernel.kind == KernelKind::gaussian && options_.lambda == 0 && !options_.points;
-  const auto repeats = [](const Row& row) { return row.times > 1; };
-  if (interpolates && (dimension() < std::ssize(rows_) || std::any_of(rows_.begin(), rows_.end(), repeats))) {
-    throw_repeated_states();
+  add_rows(first_row, rows_.size(), 0);
+  solve();
+}
+
+/// Rows `first` on, by the kernel matrix and its Cholesky factor, which grows by as many.
+void FeatureRidge::add_to_kernel_matrix(std::int64_t first) {
+  const std::int64_t n = std::ssize(rows_);
+  VectorXd mean(n), diagonal(n);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double times = rows_[static_cast<std::size_t>(i)].times;
+    mean[i] = y()[i] / std::sqrt(times);
+    diagonal[i] = options_.lambda / times;
+    // Rows that say the same leave λ = 0 nothing that passes through all of them.
+    if (options_.lambda == 0 && times > 1) throw_repeated_states();
   }
-  add_rows(from);
-  equations_.solve(options_.lambda);
-  if (!splits_action()) kernel_weights_ = blocks_.front().points->kernel_weights(weights());
+  const double least = options_.lambda > 0 ? 0 : kLeastPivot;
+  if (!extend_kernel_factor(options_.kernel, inputs(), diagonal.tail(n - first), least, factor_)) {
+    if (options_.lambda == 0) throw_repeated_states();
+    throw Error(ErrorKind::data, fmt::format("states are dependent to working precision and lambda = {} does not part "
+                                             "them: raise lambda",
+                                             options_.lambda));
+  }
+  solve_triangular(factor_, mean);
+  solve_triangular(factor_.transpose(), mean);
+  kernel_weights_ = std::move(mean);
 }
 
 /// Rows leave nothing behind but their moments.
@@ -118,12 +232,12 @@ void FeatureRidge::add_by_chunks(const States& states, const Responses& y) {
   for (std::int64_t first = 0; first < y.size(); first += chunk) {
     const std::int64_t n = std::min(chunk, y.size() - first);
     keep(states.middleCols(first, n), y.segment(first, n));
-    add_rows(0);
+    add_rows(0, rows_.size(), 0);
     rows_.clear();
     inputs_.clear();
     y_.clear();
   }
-  equations_.solve(options_.lambda);
+  solve();
 }
 
 /// Rows that say the same count as one, √times as long: replays cost nothing then.
@@ -148,7 +262,7 @@ bool FeatureRidge::extend(std::int64_t first_input, std::size_t first_row) {
   bool grown = false;
   const auto rows = static_cast<double>(rows_.size() - first_row);
   for (FeatureBlock& block : blocks_) {
-    if (block.finite) continue;
+    if (block.features) continue;
     // A residual acts like noise added to λ; what it weighs depends on the power of the action that goes with it.
     double weight = 0;
     for (std::size_t i = first_row; i < rows_.size(); ++i) {
@@ -160,14 +274,15 @@ bool FeatureRidge::extend(std::int64_t first_input, std::size_t first_row) {
   return grown;
 }
 
-void FeatureRidge::start_equations() {
+/// Offsets, and equations for as many features, of which no row is known that was not before.
+void FeatureRidge::place_blocks() {
   std::int64_t offset = 0;
   for (FeatureBlock& block : blocks_) {
     block.offset = offset;
     block.trace = block.missed = 0;
     offset += block.size();
   }
-  equations_ = NormalEquations(offset);
+  equations_.grow(offset);
 }
 
 void FeatureRidge::fill_inputs(const States& inputs, Columns out) const {
@@ -193,17 +308,18 @@ void FeatureRidge::fill_rows(const Row* rows, Columns out) const {
   }
 }
 
-void FeatureRidge::add_rows(std::size_t from) {
+/// Adds the rows' features from `first_feature` on.
+void FeatureRidge::add_rows(std::size_t begin, std::size_t end, std::int64_t first_feature) {
   if (options_.kernel.kind == KernelKind::bits && exact_ && add_bit_rows()) return;
-  const auto rows = static_cast<Eigen::Index>(rows_.size() - from);
+  const auto rows = static_cast<Eigen::Index>(end - begin);
   // What points leave of every row, in the order of the rows, so that its sum has fixed bits.
   MatrixXd own = MatrixXd::Zero(std::ssize(blocks_), rows), missed = own;
-  equations_.add(y().tail(rows), [&](std::int64_t first, Columns out) {
-    const Row* part = rows_.data() + from + static_cast<std::size_t>(first);
+  const auto fill = [&](std::int64_t first, Columns out) {
+    const Row* part = rows_.data() + begin + static_cast<std::size_t>(first);
     fill_rows(part, out);
     for (std::int64_t b = 0; b < own.rows(); ++b) {
       const FeatureBlock& block = blocks_[static_cast<std::size_t>(b)];
-      for (Eigen::Index i = 0; i < out.cols() && !block.finite; ++i) {
+      for (Eigen::Index i = 0; i < out.cols() && !block.features; ++i) {
         const double value = kernel_diagonal(block.kernel, inputs().col(part[i].input))[0];
         const double left = value - block.rows_of(out).col(i).squaredNorm();
         own(b, first + i) = part[i].times * value;
@@ -211,7 +327,8 @@ void FeatureRidge::add_rows(std::size_t from) {
       }
     }
     for (Eigen::Index i = 0; i < out.cols(); ++i) scale(part[i].action, std::sqrt(part[i].times), &out(0, i));
-  });
+  };
+  equations_.add(y().segment(static_cast<Eigen::Index>(begin), rows), fill, first_feature);
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     blocks_[b].trace += own.row(static_cast<Eigen::Index>(b)).sum();
     blocks_[b].missed += missed.row(static_cast<Eigen::Index>(b)).sum();
@@ -249,116 +366,6 @@ void FeatureRidge::throw_repeated_states() const {
       fmt::format("states are so close beside the kernel's length {} that lambda = 0 has no solution to working "
                   "precision: give a lambda above zero or a shorter length",
                   options_.kernel.length));
-}
-
-void FeatureRidge::fill_features(const States& states, Columns out) const {
-  fill_inputs(states.topRows(input_size_), out);
-  for (Eigen::Index i = 0; i < states.cols(); ++i) {
-    scale(splits_action() ? states(input_size_, i) : 1.0, 1, out.col(i).data());
-  }
-}
-
-void FeatureRidge::squared_widths(const States& states, Columns features, Answers out) const {
-  // k − kᵀ(K + λI)⁻¹k = λ φᵀ(ΦᵀΦ + λI)⁻¹φ: there is nothing to subtract from but what points leave.
-  out.setZero();
-  for (const FeatureBlock& block : blocks_) {
-    if (block.finite) continue;
-    const VectorXd own = kernel_diagonal(block.kernel, states.topRows(input_size_));
-    for (Eigen::Index i = 0; i < states.cols(); ++i) {
-      const double action = splits_action() ? states(input_size_, i) : 1.0;
-      const double whole = block.ways * integer_power(action, 2 * block.action_power) * own[i];
-      out[i] += std::max(whole - block.rows_of(features).col(i).squaredNorm(), 0.0) / options_.lambda;
-    }
-  }
-  equations_.whiten(features);
-  out += features.colwise().squaredNorm().transpose();
-}
-
-void FeatureRidge::action_polynomials(const States& contexts, Columns means, Columns* squares) const {
-  const Eigen::Index n = contexts.cols();
-  if (squares != nullptr) squares->setZero();
-  // Features of (x, t) are Σ t^q columns[q], each zero before its block; that of the action's highest power, which the
-  // first block has, is the same for every context.
-  std::vector<MatrixXd> columns;
-  for (const FeatureBlock& block : blocks_) {
-    const int q = block.action_power;
-    MatrixXd& column = columns.emplace_back(MatrixXd::Zero(dimension() - block.offset, columns.empty() ? 1 : n));
-    auto psi = column.topRows(block.size());
-    block.fill(contexts.leftCols(psi.cols()), psi);
-    psi *= std::sqrt(block.ways);
-    VectorXd mean(psi.cols());
-    set_product(psi.transpose(), weights().segment(block.offset, block.size()), mean);
-    for (Eigen::Index i = 0; i < n; ++i) means(q, i) = mean[std::min(i, mean.size() - 1)];
-    if (squares == nullptr) continue;
-    if (!block.finite) {
-      const VectorXd own = block.ways * kernel_diagonal(block.kernel, contexts);
-      for (Eigen::Index i = 0; i < n; ++i) {
-        (*squares)(2 * q, i) = std::max(own[i] - psi.col(i).squaredNorm(), 0.0) / options_.lambda;
-      }
-    }
-    if (psi.cols() <= block.size()) {
-      equations_.whiten(column);
-      continue;
-    }
-    // Fewer features than contexts: whiten those.
-    MatrixXd axes = MatrixXd::Zero(column.rows(), block.size());
-    axes.diagonal().setOnes();
-    equations_.whiten(axes);
-    set_product(axes, MatrixXd(psi), column);
-  }
-  if (squares == nullptr) return;
-  for (std::size_t j = 0; j < columns.size(); ++j) {
-    for (std::size_t l = j; l < columns.size(); ++l) {
-      const auto longer = columns[j].bottomRows(columns[l].rows());
-      const int q = blocks_[j].action_power + blocks_[l].action_power;
-      for (Eigen::Index i = 0; i < n; ++i) {
-        const double product = longer.col(j == 0 ? 0 : i).dot(columns[l].col(l == 0 ? 0 : i));
-        (*squares)(q, i) += (j == l ? 1 : 2) * product;
-      }
-    }
-  }
-}
-
-/// The gaussian kernel is a product of one of contexts and one of actions, so that a context meets the points once and
-/// the actions of a grid follow by a matrix product.
-void FeatureRidge::grid_means(const States& contexts, const Responses& actions, Columns out) const {
-  const auto points = blocks_.front().points->states();
-  const Eigen::Index features = options_.kernel.features;
-  MatrixXd of_actions(points.cols(), actions.size());
-  for (Eigen::Index g = 0; g < actions.size(); ++g) {
-    const auto distances = (points.row(features).transpose().array() - actions[g]) / options_.kernel.length;
-    of_actions.col(g) = -0.5 * distances.square();
-  }
-  exp_array(of_actions.data(), of_actions.data(), static_cast<int>(of_actions.size()));
-  of_actions.array().colwise() *= kernel_weights_.array();
-  StateKernel of_context = options_.kernel;
-  of_context.actions = 0;
-  parallel_indices((contexts.cols() + kContextsAtOnce - 1) / kContextsAtOnce, [&](std::int64_t block) {
-    const std::int64_t first = block * kContextsAtOnce, n = std::min(kContextsAtOnce, contexts.cols() - first);
-    MatrixXd of_contexts(points.cols(), n);
-    kernel_values(of_context, points.topRows(features), contexts.middleCols(first, n), of_contexts);
-    set_product(of_actions.transpose(), of_contexts, out.middleCols(first, n));
-  });
-}
-
-MatrixXd FeatureRidge::bit_weights() const {
-  const Eigen::Index side = 1 + options_.kernel.features, bits = 1 + options_.kernel.actions;
-  if (exact_) return weights().reshaped(side, bits);
-  const auto points = blocks_.front().points->states();
-  if (points.cols() == 0) return MatrixXd::Zero(side, bits);  // no rows yet
-  MatrixXd x(side, points.cols()), a(bits, points.cols()), out(side, bits);
-  x.row(0).setOnes();
-  x.bottomRows(side - 1) = points.topRows(side - 1);
-  a.row(0) = kernel_weights_.transpose();
-  a.bottomRows(bits - 1) = points.bottomRows(bits - 1) * kernel_weights_.asDiagonal();
-  set_product(x, a.transpose(), out);
-  return out;
-}
-
-}  // namespace
-
-std::unique_ptr<KernelSolver> make_feature_ridge(const KernelRidgeOptions& options) {
-  return std::make_unique<FeatureRidge>(options);
 }
 
 }  // namespace scrm

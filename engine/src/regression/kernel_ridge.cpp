@@ -8,7 +8,7 @@
 
 #include "pass/parallel_indices.hpp"
 #include "regression/dense_algebra.hpp"
-#include "regression/kernel_solver.hpp"
+#include "regression/feature_ridge.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {
@@ -21,7 +21,7 @@ constexpr std::int64_t kMaxExactPoints = 8192, kPoints = 1000;
 // Squares of larger ones, summed over rows, might overflow.
 constexpr double kLargestValue = 1e140;
 // Columns of a block of queries: as many as keep it in cache, but enough for matrix products.
-constexpr std::int64_t kQueryDoubles = std::int64_t{1} << 18;
+constexpr std::int64_t kQueryDoubles = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxColumns = 512, kMinColumns = 16;
 
 void check_options(const KernelRidgeOptions& options) {
@@ -39,18 +39,12 @@ void check_options(const KernelRidgeOptions& options) {
   }
 }
 
-/// The options must be resolved.
-double bytes_of(const KernelRidgeOptions& options, std::int64_t rows) {
-  return options.solver == RidgeSolver::conjugate_gradient ? conjugate_gradient_bytes(options, rows)
-                                                           : feature_ridge_bytes(options, rows);
-}
-
 bool fits(const KernelRidgeOptions& options) {
-  return bytes_of(options, options.expected_rows) <= static_cast<double>(options.memory);
+  return FeatureRidge::bytes_needed(options, options.expected_rows) <= static_cast<double>(options.memory);
 }
 
 void check_memory(const KernelRidgeOptions& options, std::int64_t rows) {
-  const double need = bytes_of(options, rows);
+  const double need = FeatureRidge::bytes_needed(options, rows);
   if (need <= static_cast<double>(options.memory)) return;
   constexpr double kMega = 1e-6;
   throw Error(ErrorKind::memory,
@@ -124,9 +118,11 @@ const char* to_string(RidgeSolver solver) noexcept {
 
 struct KernelRidge::State {
   KernelRidgeOptions options;
-  std::unique_ptr<KernelSolver> solver;
+  FeatureRidge ridge;
   std::int64_t rows = 0;
   Eigen::MatrixXd bit_weights;
+
+  explicit State(const KernelRidgeOptions& resolved) : options(resolved), ridge(resolved) {}
 
   /// Means, and widths where they are asked for.
   void query(std::span<const double> states, std::span<double> means, double* widths) const {
@@ -137,27 +133,26 @@ struct KernelRidge::State {
       throw Error(ErrorKind::usage, "conjugate gradients know means and no widths: use the primal solver");
     }
     if (widths != nullptr && !with_width) std::fill_n(widths, queries, 0.0);
-    by_blocks(queries, solver->dimension(), [&](std::int64_t first, std::int64_t n) {
+    by_blocks(queries, ridge.dimension(), [&](std::int64_t first, std::int64_t n) {
       const auto block = columns.middleCols(first, n);
-      Eigen::MatrixXd features(solver->dimension(), n);
-      solver->fill_features(block, features);
-      set_product(features.transpose(), solver->weights(), Eigen::Map<Eigen::VectorXd>(means.data() + first, n));
+      Eigen::MatrixXd features(ridge.dimension(), n);
+      ridge.fill_features(block, features);
+      set_product(features.transpose(), ridge.weights(), Eigen::Map<Eigen::VectorXd>(means.data() + first, n));
       if (!with_width) return;
       Eigen::Map<Eigen::VectorXd> squares(widths + first, n);
-      solver->squared_widths(block, features, squares);
+      ridge.squared_widths(block, features, squares);
       // Where a state has been seen so often that nothing is left, rounding may go below zero.
       squares = squares.cwiseMax(0.0).cwiseSqrt();
     });
   }
 };
 
-KernelRidge::KernelRidge(const KernelRidgeOptions& options) : state_(std::make_unique<State>()) {
+KernelRidge::KernelRidge(const KernelRidgeOptions& options) {
   check_options(options);
-  state_->options = resolved(options);
-  check_memory(state_->options, 0);
-  state_->solver = state_->options.solver == RidgeSolver::conjugate_gradient ? make_conjugate_gradient(state_->options)
-                                                                             : make_feature_ridge(state_->options);
-  if (options.kernel.kind == KernelKind::bits) state_->bit_weights = state_->solver->bit_weights();
+  const KernelRidgeOptions chosen = resolved(options);
+  check_memory(chosen, 0);
+  state_ = std::make_unique<State>(chosen);
+  if (options.kernel.kind == KernelKind::bits) state_->bit_weights = state_->ridge.bit_weights();
 }
 
 KernelRidge::~KernelRidge() = default;
@@ -173,13 +168,13 @@ void KernelRidge::add(std::span<const double> states, std::span<const double> y)
     throw Error(ErrorKind::usage, fmt::format("{} rows are too many for this solver", rows));
   }
   check_memory(state.options, rows);
-  state.solver->add(as_columns(states, kernel.state_size(), std::ssize(y)),
-                    Eigen::Map<const Eigen::VectorXd>(y.data(), std::ssize(y)));
-  if (!state.solver->weights().allFinite()) {
+  state.ridge.add(as_columns(states, kernel.state_size(), std::ssize(y)),
+                  Eigen::Map<const Eigen::VectorXd>(y.data(), std::ssize(y)));
+  if (!state.ridge.weights().allFinite()) {
     throw Error(ErrorKind::data, "responses are so large that their products overflow: scale them");
   }
   state.rows = rows;
-  if (kernel.kind == KernelKind::bits) state.bit_weights = state.solver->bit_weights();
+  if (kernel.kind == KernelKind::bits) state.bit_weights = state.ridge.bit_weights();
 }
 
 void KernelRidge::mean(std::span<const double> states, std::span<double> out) const {
@@ -203,10 +198,10 @@ void KernelRidge::action_polynomials(std::span<const double> contexts, std::int6
   auto square_columns = as_columns(squares, squares.empty() ? 0 : 2 * p + 1, count);
   const bool with_width = !squares.empty() && state.options.lambda > 0;
   square_columns.setZero();
-  by_blocks(count, state.solver->dimension() * (p + 1), [&](std::int64_t first, std::int64_t n) {
+  by_blocks(count, state.ridge.dimension() * (p + 1), [&](std::int64_t first, std::int64_t n) {
     Columns block = square_columns.middleCols(first, n);
-    state.solver->action_polynomials(inputs.middleCols(first, n), mean_columns.middleCols(first, n),
-                                     with_width ? &block : nullptr);
+    state.ridge.action_polynomials(inputs.middleCols(first, n), mean_columns.middleCols(first, n),
+                                   with_width ? &block : nullptr);
   });
 }
 
@@ -219,7 +214,7 @@ void KernelRidge::grid_means(std::span<const double> contexts, std::int64_t coun
   const auto inputs = as_columns(contexts, kernel.features, count);
   auto answers = as_columns(out, std::ssize(actions), count);
   const Eigen::Map<const Eigen::VectorXd> grid(actions.data(), std::ssize(actions));
-  state_->solver->grid_means(inputs, grid, answers);
+  state_->ridge.grid_means(inputs, grid, answers);
 }
 
 void KernelRidge::bit_coefficients(std::span<const double> contexts, std::int64_t count, std::span<double> out) const {
@@ -232,6 +227,35 @@ void KernelRidge::bit_coefficients(std::span<const double> contexts, std::int64_
     auto block = answers.middleCols(first, n);
     block.colwise() = weights.row(0).transpose();
     add_product(weights.bottomRows(kernel.features).transpose(), inputs.middleCols(first, n), block);
+  });
+}
+
+void KernelRidge::flip_widths(std::span<const double> contexts, std::int64_t count, std::span<const double> bits,
+                              std::span<double> out) const {
+  const StateKernel& kernel = state_->options.kernel;
+  if (kernel.kind != KernelKind::bits) throw Error(ErrorKind::usage, "widths of flipped bits need the bits kernel");
+  const std::int64_t flips = 1 + kernel.actions;
+  const auto inputs = as_columns(contexts, kernel.features, count), actions = as_columns(bits, kernel.actions, count);
+  auto answers = as_columns(out, flips, count);
+  if (state_->ridge.keeps_inverse()) {
+    by_blocks(count, kMaxColumns, [&](std::int64_t first, std::int64_t n) {
+      auto block = answers.middleCols(first, n);
+      state_->ridge.squared_flip_widths(inputs.middleCols(first, n), actions.middleCols(first, n), block);
+      block = block.cwiseMax(0.0).cwiseSqrt();
+    });
+    return;
+  }
+  // A context at a time, its states spelled out.
+  parallel_indices(count, [&](std::int64_t i) {
+    Eigen::MatrixXd states(kernel.state_size(), flips);
+    Eigen::VectorXd means(flips);
+    states.topRows(kernel.features).colwise() = inputs.col(i);
+    states.bottomRows(kernel.actions).colwise() = actions.col(i);
+    auto flipped = states.bottomRightCorner(kernel.actions, kernel.actions).diagonal();
+    flipped.array() = 1 - flipped.array();
+    mean_and_width({states.data(), static_cast<std::size_t>(states.size())},
+                   {means.data(), static_cast<std::size_t>(flips)},
+                   out.subspan(static_cast<std::size_t>(i * flips), static_cast<std::size_t>(flips)));
   });
 }
 
@@ -248,26 +272,24 @@ std::int64_t KernelRidge::rows() const noexcept {
 }
 
 std::int64_t KernelRidge::dimension() const noexcept {
-  return state_->solver->dimension();
+  return state_->ridge.dimension();
 }
 
 double KernelRidge::trace_error() const noexcept {
-  return state_->solver->trace_error();
+  return state_->ridge.trace_error();
 }
 
 std::size_t KernelRidge::bytes() const noexcept {
-  return state_->solver->bytes();
+  return state_->ridge.bytes();
 }
 
 std::size_t KernelRidge::bytes_needed(const KernelRidgeOptions& options, std::int64_t rows) {
-  const double bytes = bytes_of(resolved(options), rows);
+  const double bytes = FeatureRidge::bytes_needed(resolved(options), rows);
   return bytes < 9e18 ? static_cast<std::size_t>(bytes) : SIZE_MAX;
 }
 
 std::int64_t KernelRidge::max_dimension(const KernelRidgeOptions& options, std::int64_t rows) {
-  const KernelRidgeOptions chosen = resolved(options);
-  if (chosen.solver == RidgeSolver::conjugate_gradient) return feature_dimension(chosen.kernel).value_or(0);
-  return feature_ridge_dimension(chosen, rows);
+  return FeatureRidge::max_dimension(resolved(options), rows);
 }
 
 KernelRidgeOptions KernelRidge::resolved(KernelRidgeOptions options) {

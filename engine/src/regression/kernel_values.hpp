@@ -13,6 +13,8 @@ namespace scrm {
 /// States or contexts, one a column.
 using States = Eigen::Ref<const Eigen::MatrixXd>;
 using Columns = Eigen::Ref<Eigen::MatrixXd>;
+using Responses = Eigen::Ref<const Eigen::VectorXd>;
+using Answers = Eigen::Ref<Eigen::VectorXd>;
 
 /// Throws Error (usage) for a kernel that cannot be: no numbers in a state, a degree below 1, a length that is not
 /// positive.

@@ -17,29 +17,23 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Up to this dimension every group of rows sums up a matrix of its own; larger ones share one, tile by tile.
-constexpr std::int64_t kGroupDimension = 384;
-constexpr std::int64_t kGroupRows = 8192;
-constexpr std::int64_t kGroupsAtOnce = 32;
 constexpr std::int64_t kBlockRows = 256;
 constexpr std::int64_t kTile = 256;
 constexpr std::int64_t kSlice = 64;
-constexpr std::int64_t kChunkDoubles = std::int64_t{1} << 22;
+constexpr std::int64_t kChunkDoubles = std::int64_t{1} << 22, kMaxChunk = 8192;
+
 // Below this an eigen decomposition is quick; beyond, only pivots are.
 constexpr std::int64_t kEigenDimension = 256;
+// A pivot that leaves no doubt that its feature is none of the others'.
+constexpr double kLeastPivot = 1e-8;
 
 double empty_direction(std::int64_t dimension) {
   return std::min(1e-13 * static_cast<double>(dimension), 1e-10);
 }
 
 std::int64_t chunk_rows(std::int64_t dimension) {
-  return std::clamp<std::int64_t>(kChunkDoubles / std::max<std::int64_t>(dimension, 1), kSlice, kGroupRows);
+  return std::clamp<std::int64_t>(kChunkDoubles / std::max<std::int64_t>(dimension, 1), kSlice, kMaxChunk);
 }
-
-struct GroupSums {
-  MatrixXd gram;
-  VectorXd moment;
-};
 
 }  // namespace
 
@@ -48,40 +42,20 @@ NormalEquations::NormalEquations(std::int64_t dimension)
       moment_(VectorXd::Zero(dimension)),
       weights_(VectorXd::Zero(dimension)) {}
 
-void NormalEquations::add(const Eigen::Ref<const VectorXd>& y, const Fill& fill) {
-  if (dimension() <= kGroupDimension) {
-    add_by_groups(y, fill);
-  } else {
-    add_by_tiles(y, fill);
-  }
+void NormalEquations::grow(std::int64_t dimension) {
+  const std::int64_t more = dimension - this->dimension();
+  factor_.resize(0, 0);
+  gram_.conservativeResize(dimension, dimension);
+  gram_.bottomRows(more).setZero();
+  gram_.rightCols(more).setZero();
+  moment_.conservativeResize(dimension);
+  moment_.tail(more).setZero();
+  weights_.setZero(dimension);
 }
 
-void NormalEquations::add_by_groups(const Eigen::Ref<const VectorXd>& y, const Fill& fill) {
-  const std::int64_t rows = y.size(), groups = (rows + kGroupRows - 1) / kGroupRows, d = dimension();
-  std::vector<GroupSums> sums(static_cast<std::size_t>(std::min(groups, kGroupsAtOnce)));
-  for (std::int64_t wave = 0; wave < groups; wave += kGroupsAtOnce) {
-    const std::int64_t count = std::min(kGroupsAtOnce, groups - wave);
-    parallel_indices(count, [&](std::int64_t g) {
-      GroupSums& sum = sums[static_cast<std::size_t>(g)];
-      sum = {MatrixXd::Zero(d, d), VectorXd::Zero(d)};
-      MatrixXd block(d, kBlockRows);
-      const std::int64_t begin = (wave + g) * kGroupRows, end = std::min(rows, begin + kGroupRows);
-      for (std::int64_t first = begin; first < end; first += kBlockRows) {
-        auto columns = block.leftCols(std::min(kBlockRows, end - first));
-        fill(first, columns);
-        add_gram(columns, sum.gram);
-        add_product(columns, y.segment(first, columns.cols()), sum.moment);
-      }
-    });
-    for (std::int64_t g = 0; g < count; ++g) {
-      gram_ += sums[static_cast<std::size_t>(g)].gram;
-      moment_ += sums[static_cast<std::size_t>(g)].moment;
-    }
-  }
-}
-
-void NormalEquations::add_by_tiles(const Eigen::Ref<const VectorXd>& y, const Fill& fill) {
+void NormalEquations::add(const Eigen::Ref<const VectorXd>& y, const Fill& fill, std::int64_t first_feature) {
   const std::int64_t rows = y.size(), d = dimension(), chunk = chunk_rows(d), tiles = (d + kTile - 1) / kTile;
+  const std::int64_t tile_rows = (d - first_feature + kTile - 1) / kTile;
   MatrixXd block(d, std::min(chunk, rows));
   for (std::int64_t first = 0; first < rows; first += chunk) {
     const auto columns = block.leftCols(std::min(chunk, rows - first));
@@ -90,11 +64,11 @@ void NormalEquations::add_by_tiles(const Eigen::Ref<const VectorXd>& y, const Fi
       const std::int64_t begin = slice * kSlice;
       fill(first + begin, block.middleCols(begin, std::min(kSlice, n - begin)));
     });
-    // Task t is tile (i, j), j ≤ i, of the lower triangle.
-    parallel_indices(tiles * tiles, [&](std::int64_t t) {
-      const std::int64_t i = t / tiles * kTile, j = t % tiles * kTile;
-      if (j > i) return;
+    // Task t is tile (i, j) of the lower triangle, or above it and left out.
+    parallel_indices(tile_rows * tiles, [&](std::int64_t t) {
+      const std::int64_t i = first_feature + t / tiles * kTile, j = t % tiles * kTile;
       const std::int64_t height = std::min(kTile, d - i), breadth = std::min(kTile, d - j);
+      if (j >= i + height) return;
       add_product(columns.middleRows(i, height), columns.middleRows(j, breadth).transpose(),
                   gram_.block(i, j, height, breadth));
       if (j == 0) add_product(columns.middleRows(i, height), y.segment(first, n), moment_.segment(i, height));
@@ -160,12 +134,26 @@ void NormalEquations::solve_minimum_norm() {
   // Unit lengths first: beside an action that counts to millions, a context between 0 and 1 would pass for rounding.
   const VectorXd scale = gram_.diagonal().unaryExpr([](double v) { return v > 0 ? 1 / std::sqrt(v) : 1.0; });
   MatrixXd matrix = scale.asDiagonal() * gram_ * scale.asDiagonal();
+  if (dimension() > kEigenDimension && solve_full_rank(scale, matrix)) return;
   MatrixXd directions = dimension() <= kEigenDimension ? empty_by_eigenvalues(scale, std::move(matrix))
                                                        : empty_by_pivots(scale, std::move(matrix));
   // Any solution plus any empty direction is a solution: take out what lies along them, in the features' own units.
   directions = scale.asDiagonal() * directions;
   directions.colwise().normalize();
   project_out(std::move(directions), weights_);
+}
+
+/// False where features depend on each other, or nearly so. Those that no row has keep weights of zero.
+bool NormalEquations::solve_full_rank(const VectorXd& scale, MatrixXd matrix) {
+  for (std::int64_t i = 0; i < dimension(); ++i) {
+    if (gram_(i, i) == 0) matrix(i, i) = 1;
+  }
+  if (!parallel_cholesky(matrix) || matrix.diagonal().cwiseAbs2().minCoeff() < kLeastPivot) return false;
+  weights_ = scale.cwiseProduct(moment_);
+  solve_triangular(matrix, weights_);
+  solve_triangular(matrix.transpose(), weights_);
+  weights_.array() *= scale.array();
+  return true;
 }
 
 /// Sets the weights to a solution; the empty directions, scaled.
@@ -206,14 +194,17 @@ void NormalEquations::whiten(Eigen::Ref<MatrixXd> columns) const {
   solve_triangular(factor_.bottomRightCorner(columns.rows(), columns.rows()), columns);
 }
 
+MatrixXd NormalEquations::inverse() const {
+  return inverse_by_cholesky(factor_);
+}
+
 std::size_t NormalEquations::bytes() const noexcept {
   return static_cast<std::size_t>(gram_.size() + factor_.size() + moment_.size() + weights_.size()) * sizeof(double);
 }
 
 double NormalEquations::bytes_needed(std::int64_t dimension, double lambda) noexcept {
   const auto d = static_cast<double>(dimension);
-  const double adding = dimension <= kGroupDimension ? static_cast<double>(kGroupsAtOnce) * d * d
-                                                     : static_cast<double>(chunk_rows(dimension)) * d;
+  const double adding = static_cast<double>(chunk_rows(dimension)) * d;
   // A factor; or for λ = 0 the matrix scaled, and as much again twice for its vectors or its empty directions.
   const double solving = (lambda > 0 ? 1 : 3) * d * d;
   return (d * d + 2 * d + std::max(adding + (lambda > 0 ? d * d : 0), solving)) * sizeof(double);

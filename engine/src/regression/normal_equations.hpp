@@ -14,9 +14,11 @@ class NormalEquations {
 
   explicit NormalEquations(std::int64_t dimension);
 
-  /// Adds rows. The bits of the sums depend on the rows and how calls split them, never on threads: rows go in fixed
-  /// groups, and groups add up in order.
-  void add(const Eigen::Ref<const Eigen::VectorXd>& y, const Fill& fill);
+  /// Adds rows. The bits of the sums depend on the rows and how calls split them, never on threads. From
+  /// `first_feature` on alone where the features before it know the rows.
+  void add(const Eigen::Ref<const Eigen::VectorXd>& y, const Fill& fill, std::int64_t first_feature = 0);
+  /// New features after those there are, which no row has until it is added for them.
+  void grow(std::int64_t dimension);
 
   /// Adds rows whose features are (1, a) ⊗ (1, x), x the first `features` numbers of a state and a the bits that
   /// follow, all of them 0 or 1, times the row's factor: (1, x)(1, x)ᵀ is summed up once for each pair of bits, over
@@ -36,14 +38,15 @@ class NormalEquations {
   /// Columns v become L⁻¹v, ΦᵀΦ + λI = LLᵀ. Columns of fewer numbers than the dimension are the ends of such as are
   /// zero before. Not after solve(0).
   void whiten(Eigen::Ref<Eigen::MatrixXd> columns) const;
+  /// (ΦᵀΦ + λI)⁻¹, as exact as its condition. Not after solve(0).
+  Eigen::MatrixXd inverse() const;
 
   std::size_t bytes() const noexcept;
   static double bytes_needed(std::int64_t dimension, double lambda) noexcept;
 
  private:
-  void add_by_groups(const Eigen::Ref<const Eigen::VectorXd>& y, const Fill& fill);
-  void add_by_tiles(const Eigen::Ref<const Eigen::VectorXd>& y, const Fill& fill);
   void solve_minimum_norm();
+  bool solve_full_rank(const Eigen::VectorXd& scale, Eigen::MatrixXd matrix);
   Eigen::MatrixXd empty_by_eigenvalues(const Eigen::VectorXd& scale, Eigen::MatrixXd matrix);
   Eigen::MatrixXd empty_by_pivots(const Eigen::VectorXd& scale, Eigen::MatrixXd matrix);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 namespace scrm {
@@ -39,84 +38,6 @@ std::vector<double> dense_contexts(const Block& block) {
   return out;
 }
 
-/// What the rounding of a mean may come to beside the means around it.
-constexpr double kRounding = 1e-6;
-
-/// Candidates of each of some contexts, those left that a bound does not rule out: q = mean + β width, and a width lies
-/// between 0 and √(k(s, s)/λ). Most contexts have one, and no question.
-class Candidates {
- public:
-  Candidates(const KernelRidge& ridge, const StateKernel& kernel, double beta)
-      : ridge_(ridge), kernel_(kernel), beta_(ridge.lambda() > 0 ? beta : 0) {}
-
-  double beta() const noexcept { return beta_; }
-
-  /// The next context: its candidates' means, and the largest k(s, s) among their states.
-  void add(std::span<const double> means, double largest_kernel) {
-    const double best = *std::max_element(means.begin(), means.end());
-    double margin = 0;
-    if (beta_ > 0) margin = beta_ * std::sqrt(largest_kernel / ridge_.lambda()) + kRounding * std::abs(best);
-    for (std::size_t c = 0; c < means.size(); ++c) {
-      if (means[c] < best - margin) continue;
-      remaining_.push_back(static_cast<std::int64_t>(c));
-      if (beta_ == 0) break;  // the first of equals
-    }
-    ends_.push_back(remaining_.size());
-  }
-
-  /// The number of each context's best candidate, the first of equals. fill(i, c, action) writes candidate c of context
-  /// i.
-  template <class Fill>
-  std::vector<std::int64_t> best(std::span<const double> contexts, Fill fill) const {
-    std::vector<std::int64_t> out(ends_.size());
-    std::vector<double> states;
-    const std::size_t at_once =
-        at(std::max(std::int64_t{1}, kQueryNumbers / kernel_.state_size()) * kernel_.state_size());
-    std::size_t pending = 0;  // contexts whose states are not scored yet: [pending, i]
-    for (std::size_t i = 0; i < ends_.size(); ++i) {
-      if (size(i) == 1) {
-        out[i] = remaining_[begin(i)];
-      } else {
-        for (std::size_t c = begin(i); c < ends_[i]; ++c) {
-          const double* context = contexts.data() + static_cast<std::int64_t>(i) * kernel_.features;
-          states.insert(states.end(), context, context + kernel_.features);
-          states.resize(states.size() + at(kernel_.actions));
-          fill(static_cast<std::int64_t>(i), remaining_[c], states.data() + states.size() - kernel_.actions);
-        }
-      }
-      if (states.size() < at_once && i + 1 < ends_.size()) continue;
-      score_pending(states, pending, i + 1, out);
-      states.clear();
-      pending = i + 1;
-    }
-    return out;
-  }
-
- private:
-  std::size_t begin(std::size_t context) const { return context == 0 ? 0 : ends_[context - 1]; }
-  std::size_t size(std::size_t context) const { return ends_[context] - begin(context); }
-
-  void score_pending(std::span<const double> states, std::size_t first, std::size_t last,
-                     std::vector<std::int64_t>& out) const {
-    std::vector<double> values(states.size() / at(kernel_.state_size())), widths(values.size());
-    ridge_.mean_and_width(states, values, widths);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] += beta_ * widths[i];
-    auto value = values.begin();
-    for (std::size_t i = first; i < last; ++i) {
-      if (size(i) == 1) continue;
-      const auto end = value + static_cast<std::ptrdiff_t>(size(i));
-      out[i] = remaining_[begin(i) + at(std::max_element(value, end) - value)];
-      value = end;
-    }
-  }
-
-  const KernelRidge& ridge_;
-  StateKernel kernel_;
-  double beta_;
-  std::vector<std::int64_t> remaining_;
-  std::vector<std::size_t> ends_;  // of each context's candidates
-};
-
 /// The number of each context's best action on the grid, where the mean is no polynomial of the action.
 std::vector<std::int64_t> best_by_enumeration(const KernelRidge& ridge, const StateKernel& kernel, double beta,
                                               const ActionGrid& grid, std::span<const double> contexts,
@@ -124,12 +45,44 @@ std::vector<std::int64_t> best_by_enumeration(const KernelRidge& ridge, const St
   std::vector<double> actions, means(at(count * grid.count));
   for (std::int64_t g = 0; g < grid.count; ++g) actions.push_back(grid.action(g));
   ridge.grid_means(contexts, count, actions, means);
-  Candidates candidates(ridge, kernel, beta);
-  constexpr double kLargestGaussian = 1;
+  std::vector<std::int64_t> best(at(count));
+  // A width lies between 0 and √(k(s, s)/λ), k(s, s) = 1, which leaves most contexts one candidate and no question.
+  constexpr double kRounding = 1e-6;  // what that of a mean may come to beside the means around it
+  struct Candidate {
+    std::int64_t context, action;
+  };
+  std::vector<Candidate> candidates;
   for (std::int64_t i = 0; i < count; ++i) {
-    candidates.add(std::span(means).subspan(at(i * grid.count), at(grid.count)), kLargestGaussian);
+    const auto first = means.begin() + i * grid.count, last = first + grid.count;
+    const auto top = std::max_element(first, last);
+    best[at(i)] = top - first;
+    if (beta == 0 || ridge.lambda() == 0) continue;
+    const double least = *top - beta / std::sqrt(ridge.lambda()) - kRounding * std::abs(*top);
+    if (std::count_if(first, last, [&](double mean) { return mean >= least; }) < 2) continue;
+    for (auto mean = first; mean != last; ++mean) {
+      if (*mean >= least) candidates.push_back({i, mean - first});
+    }
   }
-  return candidates.best(contexts, [&](auto, std::int64_t c, double* action) { *action = actions[at(c)]; });
+  std::vector<double> best_value(at(count), -INFINITY);
+  const std::int64_t at_once = std::max(std::int64_t{1}, kQueryNumbers / kernel.state_size());
+  for (std::int64_t first = 0; first < std::ssize(candidates); first += at_once) {
+    const std::span some =
+        std::span(candidates).subspan(at(first)).first(at(std::min(at_once, std::ssize(candidates) - first)));
+    std::vector<double> states, values(some.size()), widths(some.size());
+    for (const auto& [context, action] : some) {
+      const auto x = contexts.begin() + context * kernel.features;
+      states.insert(states.end(), x, x + kernel.features);
+      states.push_back(actions[at(action)]);
+    }
+    ridge.mean_and_width(states, values, widths);
+    for (std::size_t c = 0; c < some.size(); ++c) {
+      const double value = values[c] + beta * widths[c];
+      if (value <= best_value[at(some[c].context)]) continue;
+      best_value[at(some[c].context)] = value;
+      best[at(some[c].context)] = some[c].action;
+    }
+  }
+  return best;
 }
 
 /// The number of each context's best action on the grid.
@@ -150,7 +103,7 @@ std::vector<std::int64_t> best_of_grid(const KernelRidge& ridge, const StateSpac
 /// The best bits of each context, `labels` numbers of 0 or 1 each.
 std::vector<double> best_bits(const KernelRidge& ridge, const StateSpace& space, double beta,
                               std::span<const double> contexts, std::int64_t count) {
-  const std::int64_t labels = space.labels, features = space.kernel.features;
+  const std::int64_t labels = space.labels;
   std::vector<double> coefficients(at(count * (1 + labels))), bits(at(count * labels));
   ridge.bit_coefficients(contexts, count, coefficients);
   for (std::int64_t i = 0; i < count; ++i) {
@@ -158,28 +111,23 @@ std::vector<double> best_bits(const KernelRidge& ridge, const StateSpace& space,
       bits[at(i * labels + k)] = coefficients[at(i * (1 + labels) + 1 + k)] > 0 ? 1.0 : 0.0;
     }
   }
-  if (beta == 0 || ridge.solver() == RidgeSolver::conjugate_gradient || ridge.dimension() > kMaxWidthDimension)
-    return bits;
-  // Candidate 0 is the mean's best, candidate k + 1 differs from it in label k, which costs |c_k|.
-  Candidates candidates(ridge, space.kernel, beta);
-  std::vector<double> means(at(1 + labels));
+  const bool has_widths = ridge.lambda() > 0 && ridge.solver() != RidgeSolver::conjugate_gradient;
+  if (beta == 0 || !has_widths || ridge.dimension() > kMaxWidthDimension) return bits;
+  std::vector<double> widths(coefficients.size());
+  ridge.flip_widths(contexts, count, bits, widths);
   for (std::int64_t i = 0; i < count; ++i) {
-    const double* c = coefficients.data() + i * (1 + labels);
-    means[0] = c[0];
-    for (std::int64_t k = 1; k <= labels; ++k) means[0] += std::max(c[k], 0.0);
-    for (std::int64_t k = 1; k <= labels; ++k) means[at(k)] = means[0] - std::abs(c[k]);
-    const double* x = contexts.data() + i * features;
-    const double square = std::inner_product(x, x + features, x, 1.0);
-    candidates.add(means, square * static_cast<double>(1 + labels));
-  }
-  const auto fill = [&](std::int64_t i, std::int64_t c, double* action) {
-    std::copy_n(bits.data() + i * labels, labels, action);
-    if (c > 0) action[c - 1] = 1 - action[c - 1];
-  };
-  const std::vector<std::int64_t> best = candidates.best(contexts, fill);
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (best[at(i)] == 0) continue;
-    double& bit = bits[at(i * labels + best[at(i)] - 1)];
+    // Beside the mean's best bits, those that differ from them in label k, which costs |c_k|.
+    const double *c = &coefficients[at(i * (1 + labels))], *width = &widths[at(i * (1 + labels))];
+    std::int64_t best = 0;
+    double most = beta * width[0];
+    for (std::int64_t k = 1; k <= labels; ++k) {
+      const double value = beta * width[k] - std::abs(c[k]);
+      if (value <= most) continue;
+      most = value;
+      best = k;
+    }
+    if (best == 0) continue;
+    double& bit = bits[at(i * labels + best - 1)];
     bit = 1 - bit;
   }
   return bits;
@@ -242,7 +190,7 @@ std::size_t rule_bytes(const StateSpace& space, std::int64_t dimension, int thre
   const bool scanned = space.kernel.power() > 0;
   const std::int64_t states =
       scanned ? 0 : kQueryNumbers + candidates * space.kernel.state_size() + kBlockRows * candidates;
-  const std::int64_t query = std::max(std::int64_t{1} << 18, 16 * (space.kernel.power() + 1) * dimension);
+  const std::int64_t query = std::max(std::int64_t{1} << 20, 16 * (space.kernel.power() + 1) * dimension);
   return at(contexts + states + threads * query) * sizeof(double);
 }
 

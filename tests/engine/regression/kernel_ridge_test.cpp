@@ -335,6 +335,32 @@ TEST_CASE("bit coefficients: the mean is linear in the bits, by every solver") {
   }
 }
 
+TEST_CASE("flip widths: those of the states spelled out, by every solver that has widths") {
+  const StateKernel kernel{.kind = KernelKind::bits, .features = 3, .actions = 5};
+  const RidgeRows rows = ridge_rows(kernel, 150, 73), queries = ridge_rows(kernel, 600, 74);
+  std::vector<double> contexts, bits, states;
+  for (std::size_t i = 0; i < 600; ++i) {
+    const double* s = queries.states.data() + 8 * i;
+    contexts.insert(contexts.end(), s, s + 3);
+    for (std::size_t k = 0; k < 5; ++k) bits.push_back(s[3 + k] > 0.4 ? 1 : 0);
+    for (std::size_t flipped = 0; flipped <= 5; ++flipped) {
+      states.insert(states.end(), s, s + 3);
+      states.insert(states.end(), bits.end() - 5, bits.end());
+      if (flipped > 0) *(states.end() - 6 + static_cast<std::ptrdiff_t>(flipped)) = 1 - bits[5 * i + flipped - 1];
+    }
+  }
+  for (const RidgeSolver solver : {RidgeSolver::primal, RidgeSolver::inducing_points}) {
+    for (const double lambda : {0.0, 0.5, 10.0}) {
+      const KernelRidge ridge = fitted(with(kernel, lambda, solver), rows, {50, 100});
+      std::vector<double> widths(600 * 6);
+      ridge.flip_widths(contexts, 600, bits, widths);
+      CHECK(difference(widths, answers(ridge, states, 8).width) < 1e-9);
+    }
+  }
+  const KernelRidge linear = fitted(with({.features = 3}, 1, RidgeSolver::primal), {}, {});
+  CHECK_THROWS_WITH_AS(linear.flip_widths(contexts, 600, bits, states), doctest::Contains("bits kernel"), Error);
+}
+
 TEST_CASE("kernel ridge: the same bits on 1, 2 and 5 threads") {
   const auto run = [&](const StateKernel& kernel, RidgeSolver solver, int threads) {
     const RidgeRows rows = ridge_rows(kernel, 700, 81), queries = ridge_rows(kernel, 600, 82);

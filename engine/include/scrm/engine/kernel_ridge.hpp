@@ -33,7 +33,9 @@ enum class RidgeSolver {
   automatic,
   primal,  ///< exact in feature space: time n D², memory D², where the kernel has a feature map of length D
   conjugate_gradient,  ///< bits, λ > 0, means alone: time n D and memory n (features + actions)
-  inducing_points,     ///< any kernel: time n points², memory points² and the rows. Polynomials: see below.
+  /// Any kernel: time n points², memory points² and the rows. Polynomials: see below. Where all states are points (no
+  /// number given; λ > 0 or the gaussian kernel), by the Cholesky factor of their kernel matrix: time n³/3.
+  inducing_points,
 };
 
 /// A word, such as "primal".
@@ -99,6 +101,12 @@ class KernelRidge {
   /// Bits kernel: mean(x, a) = c₀(x) + Σ_k a_k c_k(x), out[i (1 + actions) + k] = c_k(x_i): the best bits are those
   /// with c_k > 0 (or < 0 for losses), label by label.
   void bit_coefficients(std::span<const double> contexts, std::int64_t count, std::span<double> out) const;
+
+  /// Bits kernel, bits of 0 and 1: out[i (1 + actions)] = width(x_i, bits_i), and out[i (1 + actions) + 1 + k] that
+  /// with bit k flipped, for little more than the price of one where the solver is primal and the dimension at most
+  /// kMaxWidthDimension.
+  void flip_widths(std::span<const double> contexts, std::int64_t count, std::span<const double> bits,
+                   std::span<double> out) const;
 
   /// Gaussian kernel: out[i actions.size() + g] = mean(context i, action g), at the price of one state a context. Sums
   /// over inducing points here, not over φ: where those are close to dependent, the last digits differ from mean's, by
