@@ -35,25 +35,13 @@ class Growth:
         return data, policy
 
     def table(self, rows, features):
-        """A data set of any width, written with h5py: the environments have ten features."""
-        import h5py
-        import numpy as np
+        """A data set of any width: the environments have ten features. Another process writes it, since the resident set
+        of a child counts what its parent held when it was started."""
         data = os.path.join(self.folder, "data")
         policy = os.path.join(self.folder, "policy.toml")
         shutil.rmtree(data, ignore_errors=True)
         os.makedirs(data)
-        random = np.random.default_rng(features)
-        with h5py.File(os.path.join(data, "part.h5"), "w") as shard:
-            shard.attrs["format"] = "scrm-log"
-            shard.attrs["format_version"] = 1
-            shard.attrs["action_kind"] = "continuous"
-            context = shard.create_dataset("context", (rows, features), "f8", chunks=(min(rows, 4096), features))
-            for first in range(0, rows, 4096):
-                count = min(4096, rows - first)
-                context[first:first + count] = random.normal(size=(count, features))
-            shard["action"] = random.normal(size=rows)
-            shard["loss"] = random.random(rows)
-            shard["propensity"] = random.uniform(0.1, 1, rows)
+        run(sys.executable, os.path.abspath(__file__), "--write-table", os.path.join(data, "part.h5"), str(rows), str(features))
         with open(policy, "w", encoding="utf-8") as file:
             theta = ", ".join(["0.0"] * (features + 1))
             file.write(f'kind = "gaussian"\nfeatures = "linear"\nscale = 1.0\ntheta = [{theta}]\n')
@@ -70,6 +58,21 @@ class Growth:
         self.lines.append(line)
         print(f"{what:10} {size:11,} {rows:11,} {one.wall:8.3f} {one.cpu:7.3f} {line['ns_per_row']:8.1f} "
               f"{line['ns_per_element']:10.3f} {one.rss / 2**20:6.0f} MiB", flush=True)
+
+
+def write_table(path, rows, features):
+    import h5py
+    import numpy as np
+    random = np.random.default_rng(features)
+    with h5py.File(path, "w") as shard:
+        shard.attrs.update(format="scrm-log", format_version=1, action_kind="continuous")
+        context = shard.create_dataset("context", (rows, features), "f8", chunks=(min(rows, 4096), features))
+        for first in range(0, rows, 4096):
+            count = min(4096, rows - first)
+            context[first:first + count] = random.normal(size=(count, features))
+        shard["action"] = random.normal(size=rows)
+        shard["loss"] = random.random(rows)
+        shard["propensity"] = random.uniform(0.1, 1, rows)
 
 
 def grow(growth, largest):
@@ -118,4 +121,7 @@ def main():
 if __name__ == "__main__":
     from python_modules import need_modules
     need_modules("h5py", "numpy")
-    main()
+    if sys.argv[1:2] == ["--write-table"]:
+        write_table(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    else:
+        main()

@@ -172,6 +172,9 @@ def sweep_rows(program, here):
 
 
 def all_rows(folder, program, here):
+    # First, while this process is small: the resident set of a child counts what its parent held when it was started.
+    yield from process_rows(program, here)
+    yield from sweep_rows(program, here)
     with tempfile.TemporaryDirectory(prefix="scrm-ratios-") as data:
         marks = {}
         for name in ("pass_bench", "shards_bench", "bootstrap_bench", "learn_bench", "softmax_bench"):
@@ -187,8 +190,6 @@ def all_rows(folder, program, here):
     yield from shard_rows(marks, numpy)
     yield from task_rows(marks, numpy)
     yield from softmax_rows(marks, program)
-    yield from process_rows(program, here)
-    yield from sweep_rows(program, here)
 
 
 def show(rows):
