@@ -39,7 +39,8 @@ struct LearnOptions {
   /// evaluations. The tolerance then holds in those coordinates.
   bool whiten = false;
   /// Where there are very many rows, search on a sample of them before all, in coordinates in which its contexts are
-  /// white (not with a bound): far fewer passes. The optimum is the same up to the tolerance.
+  /// white (not with a bound): far fewer passes. The tolerance then applies to the gradient in those coordinates. Where
+  /// the objective has several minima, another one may be found than from the start alone.
   bool sample_first = true;
   /// Losses that are all the same teach nothing. Whoever learns again and again keeps what it has (the start comes
   /// back, after one evaluation); whoever learns once is told by an error.
