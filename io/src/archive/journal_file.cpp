@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "archive/run_serialization.hpp"
+#include "file/fields.hpp"
 #include "scrm/io/atomic_file.hpp"
 #include "scrm/io/error.hpp"
 

@@ -7,11 +7,11 @@
 #include <set>
 
 #include "archive/archive_layout.hpp"
-#include "archive/checksum_trailer.hpp"
 #include "file/text.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/hdf5_handle.hpp"
 #include "hdf5/hdf5_sink.hpp"
+#include "hdf5/seal.hpp"
 #include "hdf5/texts.hpp"
 #include "scrm/io/atomic_file.hpp"
 #include "scrm/io/error.hpp"
@@ -228,7 +228,7 @@ void ArchiveWriter::close() {
   const bool good = group_.reset();
   if (!handle_.reset() || !good) fail("", "cannot finish the archive");
   check_writes("");
-  status_.error = append_checksum(file_.temporary_path());
+  status_.error = append_seal(file_.temporary_path(), {});
   check_writes("");
 }
 

@@ -4,56 +4,178 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
+#include "file/fields.hpp"
+#include "hdf5/guard.hpp"
+#include "hdf5/seal.hpp"
+
 namespace scrm {
+namespace {
 
-Hdf5File::~Hdf5File() {
-  if (handle.valid()) {
-    const hdf5::Lock lock;
-    handle.reset();
-  }
+Hdf5Service& own_service() {
+  static Hdf5Service instance;
+  return instance;
 }
 
-Hdf5File open_hdf5_file(const std::string& path, std::shared_ptr<BufferPool> pool) {
-  const hdf5::Lock lock;
-  Hdf5File file;
-  file.path = std::make_shared<const std::string>(path);
-  file.pool = std::move(pool);
-  const Place place{.file = path};
-  file.descriptor = std::make_shared<const Descriptor>(path, O_RDONLY);
+[[noreturn]] void fail(const std::string& what, Place place) {
+  throw Error(ErrorKind::data, what, std::move(place));
+}
+
+FileIdentity read_identity(const Descriptor& descriptor, const std::string& path) {
   struct stat status {};
-  if (!file.descriptor->open() || ::fstat(file.descriptor->get(), &status) != 0) {
-    throw Error(ErrorKind::file, std::string("cannot be opened: ") + std::strerror(errno), place);
-  }
-  if (!S_ISREG(status.st_mode)) throw Error(ErrorKind::file, "is not a file", place);
-  file.bytes = status.st_size;
-  if (file.bytes == 0) throw Error(ErrorKind::data, "is empty", place);
-
-  const hdf5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  // File systems that know no locks are common enough for data; reading does not depend on them.
-  H5Pset_file_locking(access.get(), true, true);
-  H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG);
-  file.handle = hdf5::Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
-  if (!file.handle.valid()) {
-    const std::string why = hdf5::take_error_text();
-    if (H5Fis_hdf5(path.c_str()) == 0) throw Error(ErrorKind::data, "is not an HDF5 file", place);
-    throw Error(ErrorKind::data, "cannot be opened, it is damaged or was cut short: " + why, place);
-  }
-  const hdf5::Handle creation(H5Fget_create_plist(file.handle.get()), H5Pclose);
-  hsize_t user_block = 0;
-  file.has_file_addresses = H5Pget_userblock(creation.get(), &user_block) >= 0 && user_block == 0;
-  return file;
+  if (!descriptor.open() || ::fstat(descriptor.get(), &status) != 0)
+    throw Error(ErrorKind::file, std::string("cannot be opened: ") + std::strerror(errno), {.file = path});
+  if (!S_ISREG(status.st_mode)) throw Error(ErrorKind::file, "is not a file", {.file = path});
+  return identity_of(status);
 }
 
-H5O_type_t object_type(const Hdf5File& file, const std::string& name) {
-  if (H5Lexists(file.handle.get(), name.c_str(), H5P_DEFAULT) <= 0) return H5O_TYPE_UNKNOWN;
-  H5O_info_t info;
-  if (H5Oget_info_by_name2(file.handle.get(), name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
-    hdf5::fail(ErrorKind::data, "cannot be opened", {.file = *file.path, .dataset = name});
+/// Not waiting for whoever should write into a pipe of this name.
+std::shared_ptr<const Descriptor> open_descriptor(const std::string& path) {
+  return std::make_shared<const Descriptor>(path, O_RDONLY | O_NONBLOCK);
+}
+
+}  // namespace
+
+Hdf5File::Hdf5File(const std::string& path, std::shared_ptr<BufferPool> pool)
+    : path_(std::make_shared<const std::string>(path)), pool_(std::move(pool)), descriptor_(open_descriptor(path)) {
+  identity_ = read_identity(*descriptor_, path);
+  if (identity_.bytes == 0) fail("is empty", {.file = path});
+  const SealStatus seal = check_seal(*descriptor_);
+  if (seal == SealStatus::broken)
+    fail("is damaged: its bytes are not those that were written; take a copy that is whole", {.file = path});
+  sealed_ = seal == SealStatus::valid;
+  ask(Question::object, "/");
+}
+
+const std::shared_ptr<const Descriptor>& Hdf5File::descriptor() const {
+  if (!descriptor_) {
+    auto again = open_descriptor(*path_);
+    if (read_identity(*again, *path_) != identity_) fail("was replaced or written to while it was read", {*path_});
+    descriptor_ = std::move(again);
   }
-  return info.type;
+  return descriptor_;
+}
+
+void Hdf5File::require_unchanged() const {
+  if (read_identity(*descriptor(), *path_) != identity_) fail("was written to while it was read", {*path_});
+}
+
+std::string Hdf5File::ask(Question question, const std::string& object, const std::string& name, std::int64_t first,
+                          std::int64_t count) const {
+  const Hdf5Request request{question, *path_, identity_, object, name, first, count};
+  return sealed_ ? own_service().answer(request) : guarded_answer(request);
+}
+
+template <class T>
+T Hdf5File::ask_for(Question question, const std::string& object) const {
+  const std::string bytes = ask(question, object);
+  T value{};
+  FieldReader reader(bytes);
+  reader.field(value);
+  if (!reader.good()) fail("HDF5 cannot say what it is: the file is damaged", {*path_, object});
+  return value;
+}
+
+ObjectType Hdf5File::object_type(const std::string& name) const {
+  return static_cast<ObjectType>(ask_for<std::int64_t>(Question::object, name));
+}
+
+std::vector<std::string> Hdf5File::members(const std::string& group) const {
+  return ask_for<std::vector<std::string>>(Question::members, group);
+}
+
+std::vector<std::string> Hdf5File::attribute_names(const std::string& object) const {
+  return ask_for<std::vector<std::string>>(Question::attribute_names, object);
+}
+
+AttributeValue Hdf5File::attribute(const std::string& object, const std::string& name) const {
+  const std::string bytes = ask(Question::attribute, object, name);
+  AttributeValue value;
+  FieldReader reader(bytes);
+  AttributeValue::each_field(value, reader);
+  if (!reader.good()) fail("HDF5 cannot say what it is: the file is damaged", attribute_place(object, name));
+  return value;
+}
+
+Place Hdf5File::attribute_place(const std::string& object, const std::string& name) const {
+  return {.file = *path_, .dataset = (object == "/" ? "" : object + " ") + "attribute " + name};
+}
+
+std::optional<std::string> Hdf5File::text_attribute(const std::string& object, const std::string& name) const {
+  const AttributeValue value = attribute(object, name);
+  if (!value.exists) return std::nullopt;
+  if (value.count != 1) fail("must hold one value", attribute_place(object, name));
+  if (value.texts.size() != 1) fail("must hold text", attribute_place(object, name));
+  return value.texts.front();
+}
+
+std::optional<std::int64_t> Hdf5File::integer_attribute(const std::string& object, const std::string& name) const {
+  const AttributeValue value = attribute(object, name);
+  if (!value.exists) return std::nullopt;
+  if (value.count != 1) fail("must hold one value", attribute_place(object, name));
+  if (value.integers.size() == 1) return value.integers.front();
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  if (value.reals.size() != 1 || !(std::abs(value.reals.front()) <= kExact) ||
+      std::floor(value.reals.front()) != value.reals.front())
+    fail("must be a whole number", attribute_place(object, name));
+  return static_cast<std::int64_t>(value.reals.front());
+}
+
+std::shared_ptr<const ArrayFacts> Hdf5File::array(const std::string& name) const {
+  std::shared_ptr<const ArrayFacts>& facts = arrays_[name];
+  if (!facts) {
+    const Place place{.file = *path_, .dataset = name};
+    auto fresh = std::make_shared<const ArrayFacts>(deserialize_facts(ask(Question::array, name), place));
+    check_facts(*fresh, bytes(), place);
+    facts = std::move(fresh);
+  }
+  return facts;
+}
+
+void Hdf5File::require_disjoint_arrays() const {
+  std::map<std::int64_t, const ArrayFacts*> by_object;  // two names may lead to one dataset
+  for (const auto& [name, facts] : arrays_) by_object[facts->object] = facts.get();
+  std::vector<Extent> all;
+  for (const auto& [object, facts] : by_object) {
+    const std::vector<Extent> extents = extents_of(*facts);
+    all.insert(all.end(), extents.begin(), extents.end());
+  }
+  if (const std::size_t i = find_overlap(all); i < all.size())
+    fail("two of its datasets share the byte " + std::to_string(all[i + 1].begin) + ": the file is damaged", {*path_});
+}
+
+std::string Hdf5File::read_rows(const ArrayFacts& facts, std::int64_t first, std::int64_t rows) const {
+  std::string bytes = ask(Question::rows, facts.name, "", first, rows);
+  if (bytes.size() != static_cast<std::size_t>(rows) * facts.row_bytes())
+    fail("has other rows than HDF5 said: the file is damaged", {*path_, facts.name});
+  return bytes;
+}
+
+std::string Hdf5File::read_chunk(const ArrayFacts& facts, std::int64_t index) const {
+  return ask(Question::chunk, facts.name, "", index);
+}
+
+std::vector<std::int64_t> Hdf5File::shape(const std::string& name) const {
+  return ask_for<std::vector<std::int64_t>>(Question::shape, name);
+}
+
+std::vector<std::string> Hdf5File::texts(const std::string& name) const {
+  return ask_for<std::vector<std::string>>(Question::texts, name);
+}
+
+std::vector<double> Hdf5File::numbers(const std::string& name) const {
+  return ask_for<std::vector<double>>(Question::numbers, name);
+}
+
+std::vector<std::int64_t> Hdf5File::integers(const std::string& name) const {
+  return ask_for<std::vector<std::int64_t>>(Question::integers, name);
+}
+
+std::vector<std::vector<double>> Hdf5File::lists(const std::string& name) const {
+  return ask_for<std::vector<std::vector<double>>>(Question::lists, name);
 }
 
 }  // namespace scrm

@@ -1,35 +1,85 @@
-/// Hdf5File: an HDF5 file opened for reading, by HDF5 and by address.
+/// Hdf5File: an HDF5 file to read: what it says of itself, and its bytes by address.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "file/descriptor.hpp"
+#include "file/file_identity.hpp"
+#include "hdf5/array_facts.hpp"
 #include "hdf5/buffer_pool.hpp"
-#include "hdf5/hdf5_handle.hpp"
+#include "hdf5/hdf5_service.hpp"
 
 namespace scrm {
 
-/// The file behind an array: HDF5's handle, and a descriptor of our own to read by address.
-struct Hdf5File {
-  std::shared_ptr<const std::string> path;
-  std::shared_ptr<BufferPool> pool;  ///< for its chunks
-  hdf5::Handle handle;
-  std::shared_ptr<const Descriptor> descriptor;
-  std::int64_t bytes = 0;
-  bool has_file_addresses = true;  ///< whether HDF5's addresses are the file's (they are not behind a user block)
+/// HDF5 is asked in this process about files whose seal is whole, and in another one about all others; the answers are
+/// checked either way. Not for several threads at once; copies are independent of each other.
+class Hdf5File {
+ public:
+  /// Opens a file; errors tell a missing one from one that is foreign, damaged or cut short.
+  Hdf5File(const std::string& path, std::shared_ptr<BufferPool> pool);
 
-  Hdf5File() = default;
-  Hdf5File(Hdf5File&&) noexcept = default;
-  Hdf5File& operator=(Hdf5File&&) = delete;
-  ~Hdf5File();
+  const std::shared_ptr<const std::string>& path() const noexcept { return path_; }
+  const std::shared_ptr<BufferPool>& pool() const noexcept { return pool_; }  ///< for its chunks
+  std::int64_t bytes() const noexcept { return identity_.bytes; }
+
+  /// To read by address. Opens the file again after release(); an Error when it is no longer the one that was opened.
+  const std::shared_ptr<const Descriptor>& descriptor() const;
+  /// Closes the descriptor until it is needed again.
+  void release() noexcept { descriptor_.reset(); }
+  /// Throws when the file was written to since it was opened.
+  void require_unchanged() const;
+
+  /// What is stored under a name.
+  ObjectType object_type(const std::string& name) const;
+  /// Names in a group, in order.
+  std::vector<std::string> members(const std::string& group) const;
+
+  AttributeValue attribute(const std::string& object, const std::string& name) const;
+  std::vector<std::string> attribute_names(const std::string& object) const;
+  /// Empty when there is no such attribute of this object ("/" for the root); throws when it is not one text (of fixed
+  /// or variable length) or not one whole number (of any width).
+  std::optional<std::string> text_attribute(const std::string& object, const std::string& name) const;
+  std::optional<std::int64_t> integer_attribute(const std::string& object, const std::string& name) const;
+
+  /// Of a dataset of numbers, asked for once and checked. Throws when it is missing, holds no numbers, or is neither a
+  /// list nor a table.
+  std::shared_ptr<const ArrayFacts> array(const std::string& name) const;
+  /// Throws when two of the datasets that array() was asked for share bytes of the file.
+  void require_disjoint_arrays() const;
+  /// Forgets what array() has kept.
+  void forget_arrays() noexcept { arrays_.clear(); }
+
+  /// What only HDF5 can read: numbers of rows [first, first + rows) as the facts' element.
+  std::string read_rows(const ArrayFacts& facts, std::int64_t first, std::int64_t rows) const;
+  /// The filters chunk number `index` was stored without, in eight bytes, and its own; nothing when it was never
+  /// written.
+  std::string read_chunk(const ArrayFacts& facts, std::int64_t index) const;
+
+  /// Of any dataset, whole.
+  std::vector<std::int64_t> shape(const std::string& name) const;
+  std::vector<std::string> texts(const std::string& name) const;
+  std::vector<double> numbers(const std::string& name) const;
+  std::vector<std::int64_t> integers(const std::string& name) const;
+  std::vector<std::vector<double>> lists(const std::string& name) const;
+
+ private:
+  std::string ask(Question question, const std::string& object, const std::string& name = "", std::int64_t first = 0,
+                  std::int64_t count = 0) const;
+  template <class T>
+  T ask_for(Question question, const std::string& object) const;
+  Place attribute_place(const std::string& object, const std::string& name) const;
+
+  std::shared_ptr<const std::string> path_;
+  std::shared_ptr<BufferPool> pool_;
+  FileIdentity identity_;
+  bool sealed_ = false;
+  mutable std::shared_ptr<const Descriptor> descriptor_;
+  mutable std::map<std::string, std::shared_ptr<const ArrayFacts>> arrays_;
 };
-
-/// Opens an HDF5 file for reading; errors tell a missing file from one that is foreign, damaged or cut short.
-Hdf5File open_hdf5_file(const std::string& path, std::shared_ptr<BufferPool> pool);
-
-/// What is stored under a name: a dataset, a group, or H5O_TYPE_UNKNOWN when there is nothing. Needs the hdf5::Lock.
-H5O_type_t object_type(const Hdf5File& file, const std::string& name);
 
 }  // namespace scrm

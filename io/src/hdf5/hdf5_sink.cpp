@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "file/descriptor.hpp"
@@ -99,8 +100,26 @@ herr_t read_sink(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t s
   return 0;
 }
 
-herr_t write_sink(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, const void* in) {
+/// Whether these are the numbers of a dataset. HDF5 also calls the heap of texts that: it has a signature of its own.
+bool are_rows(H5FD_mem_t type, const void* bytes, std::size_t size) {
+  constexpr std::string_view kHeap = "GCOL";
+  return type == H5FD_MEM_DRAW && (size < kHeap.size() || std::memcmp(bytes, kHeap.data(), kHeap.size()) != 0);
+}
+
+/// Keeps `rows` to what was last written as such: HDF5 may use space again.
+void note_extent(std::vector<Extent>& rows, Extent written, bool holds_rows) {
+  std::erase_if(rows, [&](const Extent& e) { return e.begin < written.end && written.begin < e.end; });
+  if (!holds_rows) return;
+  if (!rows.empty() && rows.back().end == written.begin) {
+    rows.back().end = written.end;
+  } else {
+    rows.push_back(written);
+  }
+}
+
+herr_t write_sink(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, std::size_t size, const void* in) {
   SinkFile* self = sink(file);
+  note_extent(self->status->rows, {address, address + size}, are_rows(type, in, size));
   self->size = std::max(self->size, address + size);
   if (self->status->error == 0)
     self->status->error =
@@ -162,6 +181,12 @@ Handle create_file(const std::string& path, WriteStatus& status) {
       H5Pset_driver(access_list.get(), sink_driver(), &access) < 0)
     return {};
   return {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, properties.get(), access_list.get()), H5Fclose};
+}
+
+void seal_file(const std::string& path, WriteStatus& status) {
+  if (status.error != 0) return;
+  std::sort(status.rows.begin(), status.rows.end(), [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
+  status.error = append_seal(path, status.rows);
 }
 
 }  // namespace scrm::hdf5

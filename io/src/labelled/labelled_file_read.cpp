@@ -7,9 +7,7 @@
 
 #include "array/stored_array.hpp"
 #include "array/tile.hpp"
-#include "hdf5/attributes.hpp"
 #include "hdf5/hdf5_file.hpp"
-#include "hdf5/texts.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/labelled_file.hpp"
 #include "text/sparse_row.hpp"
@@ -23,14 +21,14 @@ constexpr std::int64_t kRowsAtOnce = std::int64_t{1} << 14;
 
 class LabelledReader {
  public:
-  explicit LabelledReader(const std::string& path) : file_(open_hdf5_file(path, std::make_shared<BufferPool>())) {}
+  explicit LabelledReader(const std::string& path) : file_(path, std::make_shared<BufferPool>()) {}
 
   LabelledData read() {
-    const hdf5::Lock lock;
     check_root();
     read_labels();
     read_names();
     read_context();
+    file_.require_disjoint_arrays();
     return std::move(data_);
   }
 
@@ -44,9 +42,9 @@ class LabelledReader {
   void check_entries(const StoredArray& indices, const StoredArray& values) const;
 
   StoredArray open(const std::string& name) const {
-    const H5O_type_t type = object_type(file_, name);
-    if (type == H5O_TYPE_UNKNOWN) fail(name, "there is no such dataset");
-    if (type != H5O_TYPE_DATASET) fail(name, "is not a dataset");
+    const ObjectType type = file_.object_type(name);
+    if (type == ObjectType::none) fail(name, "there is no such dataset");
+    if (type != ObjectType::dataset) fail(name, "is not a dataset");
     return {file_, name};
   }
 
@@ -65,7 +63,7 @@ class LabelledReader {
                 fmt::format("has {} rows of {} numbers, {:.1f} GB; labelled data is held in memory, and this machine "
                             "has {:.1f} GB",
                             array.rows(), array.width(), needed * 1e-9, there * 1e-9),
-                {.file = *file_.path, .dataset = array.name()});
+                {.file = *file_.path(), .dataset = array.name()});
   }
 
   /// Calls visitor(row, column, value) for every number of the array, rows in order within a column of chunks.
@@ -90,7 +88,7 @@ class LabelledReader {
 
   [[noreturn]] void fail(const std::string& dataset, const std::string& what,
                          std::optional<std::int64_t> row = std::nullopt) const {
-    throw Error(ErrorKind::data, what, {.file = *file_.path, .dataset = dataset, .row = row});
+    throw Error(ErrorKind::data, what, {.file = *file_.path(), .dataset = dataset, .row = row});
   }
 
   Hdf5File file_;
@@ -98,15 +96,15 @@ class LabelledReader {
 };
 
 void LabelledReader::check_root() {
-  const auto format = text_attribute(file_, "/", "format");
+  const auto format = file_.text_attribute("/", "format");
   if (!format) fail("", fmt::format("has no attribute format; a labelled data set has format = \"{}\"", kFormat));
   if (*format == "scrm-log")
     fail("", "holds logs, not a labelled data set; `scrm import` makes one from ARFF or LIBSVM");
   if (*format != kFormat) fail("attribute format", fmt::format("is \"{}\", \"{}\" is needed", *format, kFormat));
-  const auto version = integer_attribute(file_, "/", "format_version");
+  const auto version = file_.integer_attribute("/", "format_version");
   if (!version) fail("", "has no attribute format_version; this program reads version 1");
   if (*version != 1) fail("attribute format_version", fmt::format("is {}, this program reads version 1", *version));
-  data_.name = text_attribute(file_, "/", "name").value_or("");
+  data_.name = file_.text_attribute("/", "name").value_or("");
 }
 
 void LabelledReader::read_labels() {
@@ -126,20 +124,17 @@ void LabelledReader::read_labels() {
 
 void LabelledReader::read_names() {
   const char* const name = "label_names";
-  if (object_type(file_, name) == H5O_TYPE_UNKNOWN) return;
-  const hdf5::Handle dataset(H5Dopen2(file_.handle.get(), name, H5P_DEFAULT), H5Dclose);
-  if (!dataset.valid()) fail(name, "is not a dataset");
-  const hdf5::Handle space(H5Dget_space(dataset.get()), H5Sclose);
-  const hssize_t count = H5Sget_simple_extent_npoints(space.get());
-  if (count != data_.labels) fail(name, fmt::format("has {} names for {} labels", count, data_.labels));
-  data_.label_names = hdf5::read_texts(dataset.get(), {.file = *file_.path, .dataset = name});
+  if (file_.object_type(name) == ObjectType::none) return;
+  data_.label_names = file_.texts(name);
+  if (data_.label_names.size() != static_cast<std::size_t>(data_.labels))
+    fail(name, fmt::format("has {} names for {} labels", data_.label_names.size(), data_.labels));
 }
 
 void LabelledReader::read_context() {
-  switch (object_type(file_, "context")) {
-    case H5O_TYPE_UNKNOWN:
+  switch (file_.object_type("context")) {
+    case ObjectType::none:
       return;
-    case H5O_TYPE_GROUP:
+    case ObjectType::group:
       return read_sparse();
     default:
       return read_dense();
@@ -170,13 +165,13 @@ void LabelledReader::check_entries(const StoredArray& indices, const StoredArray
 }
 
 void LabelledReader::read_sparse() {
-  const auto features = integer_attribute(file_, "context", "num_features");
+  const auto features = file_.integer_attribute("context", "num_features");
   if (!features) fail("context", "has no attribute num_features, which sparse contexts need");
   if (*features < 0 || *features > std::numeric_limits<std::int32_t>::max())
     fail("context attribute num_features", fmt::format("is {}, which is out of range", *features));
   data_.sparse = true;
   data_.features = *features;
-  const StoredArray indptr = open("context/indptr");
+  StoredArray indptr = open("context/indptr");
   StoredArray indices = open("context/indices");
   StoredArray values = open("context/values");
   check_entries(indices, values);
@@ -226,9 +221,7 @@ LabelledData read_labelled(const std::string& path) {
 
 bool is_labelled(const std::string& path) {
   try {
-    const Hdf5File file = open_hdf5_file(path, std::make_shared<BufferPool>());
-    const hdf5::Lock lock;
-    return text_attribute(file, "/", "format") == kFormat;
+    return Hdf5File(path, nullptr).text_attribute("/", "format") == kFormat;
   } catch (const Error&) {
     return false;  // whoever opens it for good says what is wrong
   }

@@ -67,6 +67,7 @@ class LabelledWriter {
       if (!data_.label_names.empty()) write_names();
       if (H5Fflush(handle_.get(), H5F_SCOPE_LOCAL) < 0) fail("cannot bring the file to disk");
       if (!handle_.reset()) fail("cannot finish the file");
+      hdf5::seal_file(file_.temporary_path(), status_);
       if (status_.error != 0) fail("cannot write");
     }
     file_.commit();

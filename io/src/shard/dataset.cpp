@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <filesystem>
 #include <limits>
 #include <list>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -24,6 +24,8 @@ namespace fs = std::filesystem;
 
 // Enough for data sets of a few shards to stay open over many passes, few enough for any limit on open files.
 constexpr std::size_t kOpenShards = 16;
+// Of which is remembered where everything is, for a few megabytes; it is asked for again of those beyond.
+constexpr std::size_t kRememberedShards = 4096;
 
 /// The `.h5` files of a directory in name order; the path itself when it is a file.
 std::vector<std::string> shard_paths(const std::string& path) {
@@ -156,20 +158,20 @@ struct Dataset::Impl {
   std::shared_ptr<const Schema> schema;
   std::vector<Shard> shards;
   std::vector<ShardMemory> memory;  ///< one for each shard
+  std::deque<Hdf5File> files;       ///< one for each shard
   std::int64_t rows = 0;
   std::int64_t chunk_rows = 0;
   MemoryBound row_bound;
   MemoryBound entry_bound;
   std::shared_ptr<BufferPool> pool = std::make_shared<BufferPool>();
-  std::list<std::pair<std::size_t, OpenShard>> open;  ///< most recently used first
-  std::map<std::size_t, Hdf5File> just_opened;        ///< the first shards, from when their headers were read
+  std::list<std::pair<std::size_t, OpenShard>> open;  ///< most recently used first; of `files`
 
-  void add(Shard shard, ShardMemory shard_memory);
+  void add(Shard shard, ShardMemory shard_memory, Hdf5File file);
   void bound_entries(const ShardMemory& shard_memory, std::int64_t shard_rows);
   OpenShard& open_shard(std::size_t index);
 };
 
-void Dataset::Impl::add(Shard shard, ShardMemory shard_memory) {
+void Dataset::Impl::add(Shard shard, ShardMemory shard_memory, Hdf5File file) {
   shard.first_row = rows;
   rows += shard.rows;
   chunk_rows = std::max(chunk_rows, shard_memory.chunk_rows);
@@ -177,6 +179,9 @@ void Dataset::Impl::add(Shard shard, ShardMemory shard_memory) {
   if (!shard_memory.entries_before.empty()) bound_entries(shard_memory, shard.rows);
   shards.push_back(std::move(shard));
   memory.push_back(std::move(shard_memory));
+  files.push_back(std::move(file));
+  if (files.size() > kOpenShards) files.back().release();
+  if (files.size() > kRememberedShards) files.back().forget_arrays();
 }
 
 /// Entries are not spread evenly over rows: each kBlockRows rows make a segment with its own count.
@@ -197,12 +202,13 @@ OpenShard& Dataset::Impl::open_shard(std::size_t index) {
   if (found != open.end()) {
     open.splice(open.begin(), open, found);
   } else {
-    if (open.size() >= kOpenShards) open.pop_back();
-    auto first_time = just_opened.extract(index);
+    if (open.size() >= kOpenShards) {
+      const std::size_t oldest = open.back().first;
+      open.pop_back();
+      if (oldest >= kRememberedShards) files[oldest].forget_arrays();
+    }
     open.emplace_front(std::piecewise_construct, std::forward_as_tuple(index),
-                       std::forward_as_tuple(first_time.empty() ? open_hdf5_file(shards[index].path, pool)
-                                                                : std::move(first_time.mapped()),
-                                             *schema, shards[index].rows));
+                       std::forward_as_tuple(files[index], *schema, shards[index].rows));
   }
   return open.front().second;
 }
@@ -213,14 +219,13 @@ Dataset::Dataset(const std::vector<std::string>& paths, const ReadOptions& optio
   SchemaBuilder builder(options);
   for (const std::string& path : paths) {
     for (const std::string& file_path : shard_paths(path)) {
-      Hdf5File file = open_hdf5_file(file_path, impl_->pool);
-      const hdf5::Lock lock;
+      Hdf5File file(file_path, impl_->pool);
       ShardHeader header = read_shard_header(file, options);
       builder.add(file_path, header);
-      impl_->add({.path = file_path, .rows = header.rows, .rollout = header.rollout, .bytes = file.bytes},
-                 {header.cost, header.entry_cost, std::move(header.entries_before), header.chunk_rows});
-      const std::size_t index = impl_->shards.size() - 1;
-      if (index < kOpenShards) impl_->just_opened.emplace(index, std::move(file));
+      const std::int64_t bytes = file.bytes();
+      impl_->add({.path = file_path, .rows = header.rows, .rollout = header.rollout, .bytes = bytes},
+                 {header.cost, header.entry_cost, std::move(header.entries_before), header.chunk_rows},
+                 std::move(file));
     }
   }
   impl_->schema = std::make_shared<const Schema>(builder.schema());
@@ -258,7 +263,7 @@ Dataset Dataset::rollout(int number) const {
   part->options = impl_->options;
   part->schema = impl_->schema;
   for (std::size_t i = 0; i < impl_->shards.size(); ++i) {
-    if (impl_->shards[i].rollout == number) part->add(impl_->shards[i], impl_->memory[i]);
+    if (impl_->shards[i].rollout == number) part->add(impl_->shards[i], impl_->memory[i], impl_->files[i]);
   }
   return Dataset(std::move(part));
 }

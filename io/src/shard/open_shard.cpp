@@ -6,8 +6,7 @@
 
 namespace scrm {
 
-OpenShard::OpenShard(Hdf5File file, const Schema& schema, std::int64_t rows) : file_(std::move(file)) {
-  const hdf5::Lock lock;
+OpenShard::OpenShard(Hdf5File& file, const Schema& schema, std::int64_t rows) : file_(file) {
   if (schema.sparse) {
     indptr_ = open("context/indptr", rows + 1, 1);
     indices_ = StoredArray(file_, "context/indices");
@@ -15,7 +14,7 @@ OpenShard::OpenShard(Hdf5File file, const Schema& schema, std::int64_t rows) : f
   } else if (schema.features > 0) {
     context_ = open("context", rows, schema.features);
     if (schema.context_type == FloatType::f32 && context_->element() != Element::f32) {
-      throw Error(ErrorKind::data, "has changed its type since the data set was opened", {*file_.path, "context"});
+      throw Error(ErrorKind::data, "has changed its type since the data set was opened", {*file_.path(), "context"});
     }
   }
   if (schema.stage == RowStage::contexts) return;
@@ -35,15 +34,15 @@ StoredArray OpenShard::open(const std::string& name, std::int64_t rows, std::int
     throw Error(ErrorKind::data,
                 fmt::format("was {} x {} when the data set was opened and is {} x {} now: it is being written to", rows,
                             width, array.rows(), array.width()),
-                {.file = *file_.path, .dataset = name});
+                {.file = *file_.path(), .dataset = name});
   }
   return array;
 }
 
 ShardSlice OpenShard::fetch(std::int64_t first, std::int64_t rows) {
-  const hdf5::Lock lock;
+  file_.require_unchanged();
   ShardSlice slice;
-  slice.path = file_.path;
+  slice.path = file_.path();
   slice.row_in_file = first;
   slice.rows = rows;
   slice.arrays.resize(kTarget + targets_.size());

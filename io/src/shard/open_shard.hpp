@@ -15,8 +15,10 @@ namespace scrm {
 
 class OpenShard {
  public:
-  /// Throws when the file is no longer what it was when its header was read: `rows` rows of this schema.
-  OpenShard(Hdf5File file, const Schema& schema, std::int64_t rows);
+  /// Throws when the file is no longer what it was when its header was read: `rows` rows of this schema. The file must
+  /// outlive it; its descriptor is closed with it.
+  OpenShard(Hdf5File& file, const Schema& schema, std::int64_t rows);
+  ~OpenShard() { file_.release(); }
   OpenShard(const OpenShard&) = delete;
   OpenShard& operator=(const OpenShard&) = delete;
 
@@ -26,7 +28,7 @@ class OpenShard {
  private:
   StoredArray open(const std::string& name, std::int64_t rows, std::int64_t width) const;
 
-  Hdf5File file_;
+  Hdf5File& file_;
   std::optional<StoredArray> context_;
   std::optional<StoredArray> indptr_;
   std::optional<StoredArray> indices_;

@@ -7,13 +7,11 @@
 #include <limits>
 #include <optional>
 
-#include "hdf5/attributes.hpp"
-
 namespace scrm {
 namespace {
 
 [[noreturn]] void fail(const Hdf5File& file, const std::string& dataset, const std::string& message) {
-  throw Error(ErrorKind::data, message, {.file = *file.path, .dataset = dataset});
+  throw Error(ErrorKind::data, message, {.file = *file.path(), .dataset = dataset});
 }
 
 class HeaderReader {
@@ -25,14 +23,15 @@ class HeaderReader {
     if (options_.contexts_only) {
       count_contexts();
       read_context();
-      return std::move(header_);
+    } else {
+      read_action_kind();
+      read_loss();
+      read_action();
+      read_propensities();
+      read_context();
+      read_targets();
     }
-    read_action_kind();
-    read_loss();
-    read_action();
-    read_propensities();
-    read_context();
-    read_targets();
+    file_.require_disjoint_arrays();
     return std::move(header_);
   }
 
@@ -61,10 +60,10 @@ class HeaderReader {
 };
 
 StoredArray HeaderReader::open(const std::string& name) const {
-  switch (object_type(file_, name)) {
-    case H5O_TYPE_DATASET:
+  switch (file_.object_type(name)) {
+    case ObjectType::dataset:
       return StoredArray(file_, name);
-    case H5O_TYPE_UNKNOWN:
+    case ObjectType::none:
       fail(file_, name, "there is no such dataset");
     default:
       fail(file_, name, "is not a dataset");
@@ -92,7 +91,7 @@ StoredArray HeaderReader::open_list(const std::string& name) {
 }
 
 void HeaderReader::read_attributes() {
-  const auto format = text_attribute(file_, "/", "format");
+  const auto format = file_.text_attribute("/", "format");
   if (!format) fail(file_, "", "has no attribute format; a shard has format = \"scrm-log\"");
   if (*format == "scrm-labelled") {
     fail(file_, "",
@@ -102,12 +101,12 @@ void HeaderReader::read_attributes() {
   if (*format != "scrm-log") {
     fail(file_, "attribute format", fmt::format("is \"{}\", \"scrm-log\" is needed", *format));
   }
-  const auto version = integer_attribute(file_, "/", "format_version");
+  const auto version = file_.integer_attribute("/", "format_version");
   if (!version) fail(file_, "", "has no attribute format_version; this program reads version 1");
   if (*version != 1) {
     fail(file_, "attribute format_version", fmt::format("is {}, this program reads version 1", *version));
   }
-  const std::int64_t rollout = integer_attribute(file_, "/", "rollout").value_or(0);
+  const std::int64_t rollout = file_.integer_attribute("/", "rollout").value_or(0);
   if (rollout < std::numeric_limits<int>::min() || rollout > std::numeric_limits<int>::max()) {
     fail(file_, "attribute rollout", fmt::format("is {}, which is out of range", rollout));
   }
@@ -115,7 +114,7 @@ void HeaderReader::read_attributes() {
 }
 
 void HeaderReader::read_action_kind() {
-  const auto kind = text_attribute(file_, "/", "action_kind");
+  const auto kind = file_.text_attribute("/", "action_kind");
   if (!kind) fail(file_, "", "has no attribute action_kind; it is continuous, categorical or multilabel");
   bool known = false;
   for (const auto candidate : {ActionKind::continuous, ActionKind::categorical, ActionKind::multilabel}) {
@@ -127,7 +126,7 @@ void HeaderReader::read_action_kind() {
     fail(file_, "attribute action_kind",
          fmt::format("is \"{}\", it must be continuous, categorical or multilabel", *kind));
   }
-  const auto actions = integer_attribute(file_, "/", "num_actions");
+  const auto actions = file_.integer_attribute("/", "num_actions");
   if (header_.action_kind == ActionKind::categorical && !actions) {
     fail(file_, "", "has no attribute num_actions, which categorical actions need");
   }
@@ -140,14 +139,14 @@ void HeaderReader::read_action_kind() {
 }
 
 void HeaderReader::count_contexts() {
-  switch (object_type(file_, "context")) {
-    case H5O_TYPE_GROUP:
+  switch (file_.object_type("context")) {
+    case ObjectType::group:
       header_.rows = open("context/indptr").rows() - 1;
       if (header_.rows < 0) fail(file_, "context/indptr", "is empty; it has one value more than there are rows");
       return;
-    case H5O_TYPE_UNKNOWN:
+    case ObjectType::none:
       for (const char* name : {"loss", "action"}) {
-        if (object_type(file_, name) == H5O_TYPE_UNKNOWN) continue;
+        if (file_.object_type(name) == ObjectType::none) continue;
         header_.rows = open(name).rows();
         return;
       }
@@ -158,8 +157,8 @@ void HeaderReader::count_contexts() {
 }
 
 void HeaderReader::read_loss() {
-  if (object_type(file_, "loss") == H5O_TYPE_UNKNOWN) {
-    const bool acted = object_type(file_, "action") != H5O_TYPE_UNKNOWN;
+  if (file_.object_type("loss") == ObjectType::none) {
+    const bool acted = file_.object_type("action") != ObjectType::none;
     fail(file_, "loss",
          acted ? "there is no such dataset; these rows were acted but their losses are not recorded yet: add a "
                  "dataset loss with one number for each row, in the order of the rows (README, The loop)"
@@ -194,12 +193,12 @@ void HeaderReader::read_action() {
 }
 
 void HeaderReader::read_propensities() {
-  header_.has_log_propensity = object_type(file_, "log_propensity") != H5O_TYPE_UNKNOWN;
-  header_.has_propensity = object_type(file_, "propensity") != H5O_TYPE_UNKNOWN;
+  header_.has_log_propensity = file_.object_type("log_propensity") != ObjectType::none;
+  header_.has_propensity = file_.object_type("propensity") != ObjectType::none;
   if (header_.has_log_propensity) open_list("log_propensity");
   if (header_.has_propensity) open_list("propensity");
   const bool multilabel = header_.action_kind == ActionKind::multilabel;
-  header_.has_label_propensity = multilabel && object_type(file_, "label_propensity") != H5O_TYPE_UNKNOWN;
+  header_.has_label_propensity = multilabel && file_.object_type("label_propensity") != ObjectType::none;
   if (header_.has_label_propensity) {
     const StoredArray labels = open_column("label_propensity");
     if (labels.rank() != 2 || labels.width() != header_.num_actions) {
@@ -215,10 +214,10 @@ void HeaderReader::read_propensities() {
 }
 
 void HeaderReader::read_context() {
-  switch (object_type(file_, "context")) {
-    case H5O_TYPE_UNKNOWN:
+  switch (file_.object_type("context")) {
+    case ObjectType::none:
       break;
-    case H5O_TYPE_GROUP:
+    case ObjectType::group:
       read_sparse_context();
       break;
     default:
@@ -235,22 +234,22 @@ void HeaderReader::read_dense_context() {
 
 void HeaderReader::read_sparse_context() {
   header_.sparse = true;
-  const auto features = integer_attribute(file_, "context", "num_features");
+  const auto features = file_.integer_attribute("context", "num_features");
   if (!features) fail(file_, "context", "has no attribute num_features, which sparse contexts need");
   if (*features < 0 || *features > std::numeric_limits<std::int32_t>::max()) {
     fail(file_, "context attribute num_features", fmt::format("is {}, which is out of range", *features));
   }
   header_.features = *features;
 
-  const StoredArray indptr = open("context/indptr");
+  StoredArray indptr = open("context/indptr");
   const StoredArray indices = open("context/indices");
   const StoredArray values = open("context/values");
-  for (const StoredArray* array : {&indptr, &indices, &values}) {
+  for (const StoredArray* array : std::initializer_list<const StoredArray*>{&indptr, &indices, &values}) {
     if (array->width() != 1) {
       fail(file_, array->name(), fmt::format("must have one column, it has {}", array->width()));
     }
   }
-  for (const StoredArray* array : {&indptr, &indices}) {
+  for (const StoredArray* array : std::initializer_list<const StoredArray*>{&indptr, &indices}) {
     if (is_float(array->element())) fail(file_, array->name(), "holds real numbers, integers are needed");
   }
   if (indptr.rows() != header_.rows + 1) {
@@ -282,17 +281,7 @@ void HeaderReader::read_sparse_context() {
 }
 
 void HeaderReader::read_targets() {
-  if (object_type(file_, "target") == H5O_TYPE_GROUP) {
-    const auto collect = [](hid_t, const char* name, const H5L_info_t*, void* names) -> herr_t {
-      static_cast<std::vector<std::string>*>(names)->emplace_back(name);
-      return 0;
-    };
-    hsize_t start = 0;
-    if (H5Literate_by_name(file_.handle.get(), "target", H5_INDEX_NAME, H5_ITER_INC, &start, collect, &header_.targets,
-                           H5P_DEFAULT) < 0) {
-      hdf5::fail(ErrorKind::data, "cannot be listed", {.file = *file_.path, .dataset = "target"});
-    }
-  }
+  if (file_.object_type("target") == ObjectType::group) header_.targets = file_.members("target");
   for (const std::string& name : options_.all_targets ? header_.targets : options_.targets) {
     if (std::find(header_.targets.begin(), header_.targets.end(), name) == header_.targets.end()) {
       fail(file_, "target/" + name,

@@ -30,7 +30,7 @@ struct ShardHeader {
       entries_before;  ///< sparse: entries before rows 0, kBlockRows, 2 kBlockRows, ... and in all
 };
 
-/// Reads and checks. Needs the hdf5::Lock.
+/// Reads and checks.
 ShardHeader read_shard_header(const Hdf5File& file, const ReadOptions& options);
 
 }  // namespace scrm

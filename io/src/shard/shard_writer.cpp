@@ -194,6 +194,7 @@ void ShardWriter::Impl::close() {
   if (sparse) good = sparse->indptr.close() && sparse->indices.close() && sparse->values.close();
   for (ChunkedDataset& dataset : datasets) good = dataset.close() && good;
   if (!handle.reset() || !good) fail("cannot finish the file");
+  hdf5::seal_file(file.temporary_path(), status);
   check_writes();
 }
 
