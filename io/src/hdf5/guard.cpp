@@ -84,10 +84,16 @@ double data_bytes(const Hdf5Request& request) {
   }
 }
 
-void limit_cpu_time(double seconds) {
-  const auto whole = static_cast<time_t>(seconds);
-  const itimerval timer{{0, 0}, {whole, static_cast<suseconds_t>((seconds - static_cast<double>(whole)) * 1e6)}};
-  ::setitimer(ITIMER_PROF, &timer, nullptr);
+/// Ends the process when that much of its time (0: as much as it likes) has passed, or a hundred times as much of ours.
+void limit_time(double seconds) {
+  const auto after = [](double limit) -> itimerval {
+    const auto whole = static_cast<time_t>(limit);
+    return {{0, 0}, {whole, static_cast<suseconds_t>((limit - static_cast<double>(whole)) * 1e6)}};
+  };
+  const itimerval busy = after(seconds);
+  const itimerval waiting = after(100 * seconds);
+  ::setitimer(ITIMER_PROF, &busy, nullptr);
+  ::setitimer(ITIMER_REAL, &waiting, nullptr);
 }
 
 std::uint64_t address_space() {
@@ -109,7 +115,7 @@ void shut_off(int socket) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   // A Ctrl-C is for the process that asks: when it ends, so does this one.
   for (const int ignored : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::signal(ignored, SIG_IGN);
-  for (const int fatal : {SIGPROF, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::signal(fatal, SIG_DFL);
+  for (const int fatal : {SIGPROF, SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::signal(fatal, SIG_DFL);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   if (const std::uint64_t now = address_space(); now > 0) {
@@ -147,9 +153,9 @@ std::string answer_or_error(Hdf5Service& service, const Hdf5Request& request) {
     Hdf5Service service;
     while (const auto message = receive_message(kSocket)) {
       const Hdf5Request request = deserialize_request(*message);
-      limit_cpu_time(kSeconds + kSecondsPerByte * data_bytes(request));
+      limit_time(kSeconds + kSecondsPerByte * data_bytes(request));
       const std::string reply = answer_or_error(service, request);
-      limit_cpu_time(0);
+      limit_time(0);
       if (!send_message(kSocket, reply)) break;
     }
   } catch (...) {
@@ -184,11 +190,7 @@ void Guard::start() {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) fail("talk to");
   Descriptor ours(pair[0]);
   const Descriptor theirs(pair[1]);
-  {
-    // Nobody may be inside HDF5 while its memory is copied.
-    const hdf5::Lock lock;
-    process_ = ::fork();
-  }
+  process_ = hdf5::Lock::fork_outside_hdf5();
   if (process_ < 0) fail("start");
   if (process_ == 0) {
     shut_off(theirs.get());
@@ -203,7 +205,8 @@ std::string Guard::stop() {
   socket_.close();
   int status = 0;
   const pid_t done = ::waitpid(std::exchange(process_, -1), &status, 0);
-  if (done > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF) return "does not come to an end over it";
+  if (done > 0 && WIFSIGNALED(status) && (WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM))
+    return "does not come to an end over it";
   if (done > 0 && WIFSIGNALED(status)) return fmt::format("crashes over it ({})", strsignal(WTERMSIG(status)));
   return "gives up over it";
 }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <hdf5.h>
+#include <unistd.h>
 
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +20,15 @@ namespace scrm::hdf5 {
 class Lock {
  public:
   Lock() : guard_(mutex()) { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+  /// Like fork(), while nobody is inside HDF5. The lock is free in the new process.
+  static pid_t fork_outside_hdf5() {
+    const std::lock_guard<std::recursive_mutex> nobody(mutex());
+    const pid_t process = ::fork();
+    // A lock belongs to a thread, and the only one here has a new number: it could never be let go of.
+    if (process == 0) new (&mutex()) std::recursive_mutex;
+    return process;
+  }
 
  private:
   static std::recursive_mutex& mutex() {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 #include <optional>
+#include <type_traits>
 
 #include "audit/bad_rows.hpp"
 #include "shard/transpose.hpp"
@@ -89,6 +90,9 @@ class BlockDecoder {
 
   template <class To>
   void columns(const Part& part, std::size_t dataset, const AuditRule& rule, To* base, bool table);
+  /// Throws for integers that no double holds exactly: nobody logs them, but they are what a damaged type makes of
+  /// floating-point numbers.
+  void require_exact(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row) const;
   void find_bad_rows(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row, std::int64_t column,
                      bool table);
   /// use(piece, its first row) for the rows of the tile in [first, end), as many at a time as stay in cache.
@@ -155,10 +159,24 @@ void BlockDecoder::columns(const Part& part, std::size_t dataset, const AuditRul
                                    [&](const RawTile& t) { return t.row + t.rows <= part.first; });
   for (; tile != array.tiles.end() && tile->row < end; ++tile) {
     for_each_piece(part, dataset, *tile, part.first, end, [&](const Tile& view, std::int64_t from) {
+      if (std::is_floating_point_v<To>) require_exact(part, view, rule, from);
       To* out = base + tile->column * kBlockRows + part.at + (from - part.first);
       if (!to_columns(view, rule.range, out)) find_bad_rows(part, view, rule, from, tile->column, table);
     });
   }
+}
+
+void BlockDecoder::require_exact(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row) const {
+  if (tile.element != Element::i64 && tile.element != Element::u64) return;
+  constexpr Range kExact{-0x1p53, 0x1p53};
+  for_each_value(tile, [&](int i, std::int64_t, double value) {
+    if (kExact.holds(value)) return;
+    throw Error(ErrorKind::data,
+                fmt::format("{} is an integer beyond 2^53: store such numbers as floating point (or the file is "
+                            "damaged)",
+                            value),
+                {.file = *part.slice.path, .dataset = rule.dataset, .row = row + i});
+  });
 }
 
 void BlockDecoder::find_bad_rows(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row,

@@ -15,6 +15,7 @@
 
 #include "archive/journal_file.hpp"
 #include "archive/run_serialization.hpp"
+#include "file/fields.hpp"
 #include "support/files.hpp"
 #include "support/runs.hpp"
 

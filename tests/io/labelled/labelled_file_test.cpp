@@ -202,7 +202,7 @@ whole = open('good.h5', 'rb').read(); open('cut.h5', 'wb').write(whole[:len(whol
                                                        {"no_columns", ": label: must have two dimensions"},
                                                        {"text_label", ": label: holds strings"},
                                                        {"group_label", ": label: is not a dataset"},
-                                                       {"huge", ": label: has", "GB"},
+                                                       {"huge", ": label: claims", "1125899906842624 rows"},
                                                        {"two", "label[:, 1], row 7: 2 is neither 0 nor 1"},
                                                        {"half", "label[:, 0], row 0: 0.5 is neither 0 nor 1"},
                                                        {"nan", "context[:, 1], row 4: nan is not finite"},
