@@ -217,3 +217,23 @@ TEST_CASE("dataset: a file cut short while it is read is an error, not a crash")
   CHECK_THROWS_AS(raw->decode(190'000, kBlockRows, buffer, audit), Error);
   CHECK_THROWS_AS(data.fetch(0, data.rows() + 1), Error);
 }
+
+TEST_CASE("dataset: a file that is replaced or written to while it is read is an error") {
+  const Folder folder;
+  // More shards than stay open, so that the first ones are opened again.
+  run_python(folder, R"(
+os.mkdir('many')
+for i in range(20): shard('many/%02d.h5' % i, usual(50))
+shard('other.h5', usual(50)); shard('single.h5', usual(50))
+)");
+  Dataset single({folder / "single.h5"}, {});
+  CHECK(single.fetch(0, 50)->rows == 50);
+  std::filesystem::last_write_time(folder / "single.h5", std::filesystem::file_time_type::clock::now());
+  CHECK(says(complaint([&] { single.fetch(0, 50); }), {"single.h5", "written to while it was read"}));
+
+  Dataset many({folder / "many"}, {});
+  many.fetch(0, many.rows());
+  many.fetch(0, 50);
+  std::filesystem::rename(folder / "other.h5", folder / "many/05.h5");
+  CHECK(says(complaint([&] { many.fetch(0, many.rows()); }), {"many/05.h5", "replaced"}));
+}
