@@ -179,6 +179,7 @@ class Guard {
   std::mutex mutex_;
   Descriptor socket_;
   pid_t process_ = -1;
+  pid_t owner_ = -1;            // the process that started it
   std::set<std::string> seen_;  // files it was asked about
 };
 
@@ -196,12 +197,13 @@ void Guard::start() {
     shut_off(theirs.get());
     serve();
   }
+  owner_ = ::getpid();
   socket_ = std::move(ours);
   seen_.clear();
 }
 
 std::string Guard::stop() {
-  if (process_ < 0) return "ended";
+  if (process_ < 0 || owner_ != ::getpid()) return "ended";
   socket_.close();
   int status = 0;
   const pid_t done = ::waitpid(std::exchange(process_, -1), &status, 0);
@@ -215,6 +217,10 @@ std::string Guard::ask(const Hdf5Request& request) {
   const std::lock_guard lock(mutex_);
   const std::string message = serialize_request(request);
   for (;;) {
+    if (owner_ != ::getpid()) {  // a copy of the process that started it must not listen in
+      socket_.close();
+      process_ = -1;
+    }
     if (process_ < 0) start();
     // What one damaged file does to HDF5's memory may only show when the next is read: a crash counts when it happens
     // in a process that has seen no other file.
