@@ -205,8 +205,8 @@ void print_summary(const ActCommand& command, const Schema& schema, const Action
   const std::string where = csv ? command.csv
                                 : fmt::format("{} ({} {})", command.out, with_commas(command.shards),
                                               command.shards == 1 ? "shard" : "shards");
-  fmt::print("{} on {} rows with {}: {}\n", styled("acted", Style::good), with_commas(totals.rows), command.policy,
-             where);
+  fmt::print("{} on {} rows with {}: {}\n", styled("acted", Style::good), with_commas(totals.rows),
+             printable(command.policy), printable(where));
   fmt::print("      {} features, {}, {}\n", with_commas(schema.features), actions_text(schema, totals),
              human_seconds(seconds));
   if (schema.action_kind == ActionKind::multilabel && !schema.label_propensity) {

@@ -157,7 +157,8 @@ std::string evaluation_text(const EvaluationReport& report, const EvaluateOption
   std::string warnings;
   for (const PolicyReport& policy : report.policies) {
     for (const std::string& warning : policy.diagnostics.warnings) {
-      warnings += fmt::format("{} {}: {}\n", styled("warning", Style::warning), policy.name, warning);
+      warnings +=
+          fmt::format("{} {}: {}\n", styled("warning", Style::warning), printable(policy.name), printable(warning));
     }
   }
   return warnings.empty() ? text : text + "\n" + warnings;

@@ -172,7 +172,7 @@ std::string targets_text(const Inspection& inspection) {
               {Align::left, Align::right, Align::right, Align::right});
   for (std::size_t t = 0; t < inspection.schema.targets.size(); ++t) {
     const Moments& weights = inspection.summary.target_weights[t];
-    table.add({inspection.schema.targets[t], human_number(weights.mean), human_number(z_score(weights, 1.0)),
+    table.add({printable(inspection.schema.targets[t]), human_number(weights.mean), human_number(z_score(weights, 1.0)),
                human_number(weights.highest)});
   }
   return "\n" + table.text(2);
@@ -229,7 +229,8 @@ std::string inspection_text(const Inspection& inspection) {
   text += ranges_text(inspection) + actions_text(inspection) + targets_text(inspection) + histogram_text(inspection);
   const std::vector<std::string> notes = remarks(inspection);
   if (!notes.empty()) text += "\n";
-  for (const std::string& note : notes) text += fmt::format("  {} {}\n", styled("note:", Style::warning), note);
+  for (const std::string& note : notes)
+    text += fmt::format("  {} {}\n", styled("note:", Style::warning), printable(note));
   return text;
 }
 
