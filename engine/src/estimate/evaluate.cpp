@@ -317,7 +317,7 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   // Fewer than the source's rows when some are bad, or when the source leaves rows out itself.
   const std::int64_t used = std::llround(outcome.sums.loss.count);
   if (used == 0) throw Error(ErrorKind::data, "every row of the data is bad: there is nothing to evaluate");
-  if (skipped > 0 && !options.alpha) {
+  if (used != source.rows() && !options.alpha) {
     // α = 1/n counts the rows that are left, and they are known only now.
     rules.alpha = 1.0 / static_cast<double>(used);
     outcome = run_evaluation_pass(source, policies, options, rules, extra, pass);
