@@ -8,8 +8,8 @@
 namespace scrm {
 namespace {
 
-/// (1 − level) / 2. Levels that anyone asks for keep the rounding of 1 − tail, on which the bits of their intervals rest;
-/// far out that rounding would be all there is.
+/// (1 − level) / 2. Levels that anyone asks for keep the rounding of 1 − tail, on which the bits of their intervals
+/// rest; far out that rounding would be all there is.
 double upper_tail(double level) {
   constexpr double kFar = 1e-6;
   const double tail = (1 - level) / 2;

@@ -44,6 +44,7 @@ int decimals_for(const std::optional<double>& standard_error, double value) {
 
 std::string shown(const std::optional<double>& value, int decimals) {
   if (!value) return "-";
+  if (!std::isfinite(*value)) return "overflow";
   return std::abs(*value) >= 1e9 ? fmt::format("{:.4g}", *value) : fmt::format("{:.{}f}", *value, decimals);
 }
 

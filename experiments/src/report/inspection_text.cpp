@@ -118,8 +118,9 @@ std::string overview_text(const Inspection& inspection) {
 
 void add_range(Table& table, const std::string& name, const Moments& values) {
   if (values.count == 0) return;
-  table.add({name, human_number(values.lowest), human_number(values.mean), human_number(values.highest),
-             human_number(sample_sd(values))});
+  const double sd = sample_sd(values);
+  table.add({name, human_number(values.lowest), std::isfinite(values.mean) ? human_number(values.mean) : "overflow",
+             human_number(values.highest), values.count < 2 || std::isfinite(sd) ? human_number(sd) : "overflow"});
 }
 
 std::string ranges_text(const Inspection& inspection) {
