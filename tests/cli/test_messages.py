@@ -1,6 +1,7 @@
 """Messages: what a file or a command line holds is shown, and nothing of it steers the terminal."""
 # labels: fast cli
 
+import json
 import os
 import pty
 import re
@@ -86,6 +87,17 @@ class Messages(ProgramTest):
 
     def test_letters_of_every_alphabet_stay(self):
         self.check("inspect", self.dir / "préférence-行動-🙂.h5", shown="préférence-行動-🙂.h5")
+
+
+class Json(ProgramTest):
+    def test_names_that_are_no_utf_8_are_no_reason_to_fail(self):
+        data = harness.gaussian_log(self.dir / "d.h5", rows=10)
+        policy = os.fsencode(self.dir) + b"/p\xff.toml"
+        with open(policy, "w") as file:
+            file.write('kind = "gaussian"\nscale = 1.0\ntheta = [0.0, 0.0, 0.0, 0.0]\n')
+        done = subprocess.run([harness.PROGRAM, "evaluate", data, "--policy", policy, "--json"], capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("p\ufffd.toml", json.loads(done.stdout)["policies"][0]["name"])
 
 
 class NumActions(ProgramTest):

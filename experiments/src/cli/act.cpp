@@ -197,7 +197,7 @@ void print_json(const ActCommand& command, const Schema& schema, const ActionTot
     result["counts"] = totals.counts;
   }
   if (schema.action_kind == ActionKind::multilabel) result["label_propensity"] = schema.label_propensity;
-  fmt::print("{}\n", result.dump());
+  fmt::print("{}\n", json_text(result));
 }
 
 void print_summary(const ActCommand& command, const Schema& schema, const ActionTotals& totals, double seconds) {

@@ -60,7 +60,7 @@ void print_result(const SimulateCommand& command, const Schema& schema, std::int
         {"features", schema.features}, {"action_kind", to_string(schema.action_kind)},
         {"out", command.out},          {"bytes", bytes},
         {"seconds", seconds}};
-    fmt::print("{}\n", result.dump());
+    fmt::print("{}\n", json_text(result));
     return;
   }
   const double rate = static_cast<double>(command.rows.rows) / seconds;

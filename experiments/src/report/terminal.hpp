@@ -24,6 +24,12 @@ void write_stderr(const std::string& text);
 /// bytes that are no UTF-8, are shown as \x1b and never sent.
 std::string printable(std::string_view text);
 
+/// A JSON document as it is printed: bytes that are no UTF-8, as names of files may hold, become U+FFFD.
+template <class Json>
+std::string json_text(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 enum class Style { plain, strong, dim, good, warning, bad };
 /// The text made printable, and wrapped in escape codes where stdout has colour.
 std::string styled(std::string_view text, Style style);
