@@ -338,7 +338,9 @@ Moments column_moments(const double* values, int rows) noexcept {
   assert(rows >= 0 && rows <= kBlockRows && (rows == 0 || values != nullptr));
   if (rows == 0) return {};
   ensure_isa();
-  const double shift = approximate_mean(rows, [values](int i) { return values[i]; });
+  const double mean = approximate_mean(rows, [values](int i) { return values[i]; });
+  // Near the largest double even that overflows: any of the values serves, and keeps the range right.
+  const double shift = std::isfinite(mean) ? mean : values[0];
   return HWY_DYNAMIC_DISPATCH(array_moments_impl)(values, rows, shift);
 }
 

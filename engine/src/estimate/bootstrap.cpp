@@ -20,6 +20,10 @@ constexpr std::size_t kLabelSums = 2;   // y + y S, S
 constexpr int kTaskReplicates = 64;
 constexpr int kTileGroups = 512;
 
+// Weights above this are clipped before they are summed, those below are taken back out of the sum afterwards: ten of
+// sixteen digits are left of it at least.
+constexpr double kLargestSubtracted = 0x1p20;
+
 std::int64_t rows_per_group(std::int64_t rows) {
   std::int64_t size = 1;
   while (size < kBlockRows && (rows + size - 1) / size > Bootstrap::kMaxGroups) size *= 2;
@@ -67,22 +71,48 @@ void Bootstrap::add_block_losses(const Block& block) {
   }
 }
 
+bool Bootstrap::is_held(double weight) const noexcept {
+  return group_rows_ > 1 && weight > kLargestSubtracted;
+}
+
+void Bootstrap::hold(const HeldRow& row, HeldRows& held, int& count) {
+  if (count < static_cast<int>(held.size())) {
+    held[static_cast<std::size_t>(count++)] = row;
+    return;
+  }
+  HeldRow least = row;
+  for (HeldRow& other : held) {
+    if (other.weight < least.weight) std::swap(other, least);
+  }
+  group(least.row)[kSharedSums + least.policy * policy_width_ + 2] += least.weight * least.loss;
+}
+
 void Bootstrap::add_block(const Block& block, std::size_t policy, const double* weights, const WeightOptions& rules,
                           const double* excess) {
   const std::size_t offset = kSharedSums + policy * policy_width_;
+  const bool automatic = rules.clip == 0;
+  HeldRows held;
+  int held_count = 0;
   for (int i = 0; i < block.rows; ++i) {
     double* sums = group(block.first_row + i) + offset;
     const double w = weights[i];
     const double y = block.loss[i];
     sums[0] += w;
     sums[1] += w * y;
-    sums[2] += (rules.clip > 0 ? std::min(w, rules.clip) : w) * y;
+    if (automatic && is_held(w)) {
+      hold({policy, block.first_row + i, w, y}, held, held_count);
+    } else {
+      sums[2] += (automatic ? w : std::min(w, rules.clip)) * y;
+    }
     sums[3] += w * y / (1 + rules.alpha * w);
     if (excess != nullptr) {
       sums[4] += y + y * excess[i];
       sums[5] += excess[i];
     }
   }
+  if (held_count == 0) return;
+  const std::lock_guard lock(held_mutex_);
+  held_.insert(held_.end(), held.begin(), held.begin() + held_count);
 }
 
 void Bootstrap::add_block_terms(const Block& block, std::size_t policy, std::size_t given, const double* terms) {
@@ -106,10 +136,16 @@ std::size_t Bootstrap::terms_column(const Estimator& estimator) const {
 
 void Bootstrap::clip_top_rows(std::size_t policy, const TopRows& top, double clip) {
   const std::size_t offset = kSharedSums + policy * policy_width_;
+  // In the order of rows, so that threads cannot change a bit. Only top rows lie above M.
+  std::sort(held_.begin(), held_.end(), [](const HeldRow& a, const HeldRow& b) { return a.row < b.row; });
+  for (const HeldRow& held : held_) {
+    if (held.policy == policy) group(held.row)[offset + 2] += std::min(held.weight, clip) * held.loss;
+  }
   for (int t = 0; t < top.count; ++t) {
     const TopRows::Entry& entry = top.entries[static_cast<std::size_t>(t)];
+    if (is_held(entry.weight)) continue;
     double& sum = group(entry.row)[offset + 2];
-    // A row that is its own group is clipped exactly: a huge weight would leave nothing of M behind if subtracted.
+    // A row that is its own group is clipped exactly.
     const double kept = std::min(entry.weight, clip) * entry.loss;
     sum = group_rows_ == 1 ? kept : sum - (entry.weight - std::min(entry.weight, clip)) * entry.loss;
   }

@@ -1,7 +1,9 @@
 /// Poisson bootstrap of all policies at once, from sums over small groups of rows.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "scrm/engine/estimator.hpp"
@@ -48,7 +50,19 @@ class Bootstrap {
   std::vector<double> values(std::size_t policy, const Estimator& estimator) const;
 
  private:
+  /// A weighted loss that is not in its group's sum of min(w, M) y yet.
+  struct HeldRow {
+    std::size_t policy = 0;
+    std::int64_t row = 0;
+    double weight = 0, loss = 0;
+  };
+  using HeldRows = std::array<HeldRow, TopRows::kSize>;
+
   double* group(std::int64_t row);
+  /// Whether a row has to wait until M is known: taken back out of a sum, a huge weight would leave nothing of it.
+  bool is_held(double weight) const noexcept;
+  /// Holds the row; where a block has held as many as M can clip, the one with the least weight goes into its sum.
+  void hold(const HeldRow& row, HeldRows& held, int& count);
   std::size_t terms_column(const Estimator& estimator) const;
 
   std::int64_t group_rows_;
@@ -58,6 +72,8 @@ class Bootstrap {
   std::size_t width_;           // sums a group: two shared ones, then those of each policy
   std::vector<double> sums_;    // [groups, width]
   std::vector<double> totals_;  // [replicates, width]
+  std::mutex held_mutex_;
+  std::vector<HeldRow> held_;  // of all blocks, in no order
 };
 
 }  // namespace scrm

@@ -182,7 +182,7 @@ Diagnostics diagnose(const WeightSums& sums) {
 
 /// `replicates` are the estimator's values, for a bootstrap interval.
 Estimate estimate(const Estimator& estimator, const PolicyTotals& totals, const EvaluateOptions& options,
-                  std::vector<double> replicates, Diagnostics& diagnostics) {
+                  std::vector<double> replicates, Diagnostics& diagnostics, Overflows& overflows) {
   const PointEstimate point = estimator.point(totals);
   Estimate out;
   out.estimator = estimator.name;
@@ -192,12 +192,15 @@ Estimate estimate(const Estimator& estimator, const PolicyTotals& totals, const 
   }
   out.value = if_finite(point.value);
   if (!out.value) {
-    diagnostics.warnings.push_back(fmt::format("{}: the weights are too large for a number", estimator.name));
+    overflows.values.emplace_back(estimator.name);
     return out;
   }
   if (totals.rows < 2) return out;
   out.standard_error = if_finite(point.standard_error);
-  if (!out.standard_error) return out;
+  if (!out.standard_error) {
+    overflows.standard_errors.emplace_back(estimator.name);
+    return out;
+  }
   std::optional<std::pair<double, double>> bounds;
   if (options.interval != IntervalKind::bootstrap) {
     bounds = interval(options.interval, options.level, totals.rows, point);
@@ -211,6 +214,7 @@ Estimate estimate(const Estimator& estimator, const PolicyTotals& totals, const 
   if (bounds) {
     out.low = if_finite(bounds->first);
     out.high = if_finite(bounds->second);
+    if (!out.low || !out.high) overflows.intervals.emplace_back(estimator.name);
   }
   return out;
 }
@@ -283,16 +287,18 @@ PolicyReport report_policy(const PassOutcome& outcome, std::size_t p, const std:
                       .additive = sums.additive[p]};
   PolicyReport out;
   out.diagnostics = diagnose(all.weights);
+  Overflows overflows;
   for (const Estimator* estimator : chosen) {
     totals.terms = terms_of(*estimator, all.weights, extra, sums.given.data() + p * extra.given.size());
     std::vector<double> replicates;
     if (outcome.bootstrap) replicates = outcome.bootstrap->values(p, *estimator);
-    Estimate one = estimate(*estimator, totals, options, std::move(replicates), out.diagnostics);
+    Estimate one = estimate(*estimator, totals, options, std::move(replicates), out.diagnostics, overflows);
     if (estimator->parameter != EstimatorParameter::none) {
       one.parameter = parameter_value(*estimator, rules.alpha, all.clip);
     }
     out.estimates.push_back(std::move(one));
   }
+  add_overflow_warnings(overflows, out.diagnostics);
   return out;
 }
 
@@ -317,7 +323,7 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   // Fewer than the source's rows when some are bad, or when the source leaves rows out itself.
   const std::int64_t used = std::llround(outcome.sums.loss.count);
   if (used == 0) throw Error(ErrorKind::data, "every row of the data is bad: there is nothing to evaluate");
-  if (skipped > 0 && !options.alpha) {
+  if (used != source.rows() && !options.alpha) {
     // α = 1/n counts the rows that are left, and they are known only now.
     rules.alpha = 1.0 / static_cast<double>(used);
     outcome = run_evaluation_pass(source, policies, options, rules, extra, pass);

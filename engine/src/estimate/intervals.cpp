@@ -8,11 +8,19 @@
 namespace scrm {
 namespace {
 
+/// (1 − level) / 2. Levels that anyone asks for keep the rounding of 1 − tail, on which the bits of their intervals
+/// rest; far out that rounding would be all there is.
+double upper_tail(double level) {
+  constexpr double kFar = 1e-6;
+  const double tail = (1 - level) / 2;
+  return tail > kFar ? 1 - (1 - tail) : tail;
+}
+
 double half_width(IntervalKind kind, double level, double rows, const PointEstimate& point) {
-  const double upper = 1 - (1 - level) / 2;
+  const double tail = upper_tail(level);
   switch (kind) {
     case IntervalKind::student:
-      return student_quantile(upper, rows - 1) * point.standard_error;
+      return student_upper_quantile(tail, rows - 1) * point.standard_error;
     case IntervalKind::bernstein: {
       // Maurer & Pontil: √(2 s² ln(2/δ)/n) + 7 R ln(2/δ) / (3 (n − 1)), with s²/n the squared standard error.
       const double log_term = std::log(2 / (1 - level));
@@ -22,7 +30,7 @@ double half_width(IntervalKind kind, double level, double rows, const PointEstim
     case IntervalKind::bootstrap:
       break;
   }
-  return normal_quantile(upper) * point.standard_error;
+  return normal_upper_quantile(tail) * point.standard_error;
 }
 
 /// Quantile by linear interpolation between order statistics.

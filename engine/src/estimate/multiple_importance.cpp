@@ -148,12 +148,19 @@ Estimate pooled_estimate(const TermSums& sums, const char* name, const EvaluateO
   Estimate out;
   out.estimator = name;
   if (!std::isfinite(all.mean)) {
-    warnings.push_back(fmt::format("{}: the weights are too large for a number", name));
+    warnings.push_back(fmt::format("{}: the weighted losses are too large for a number", name));
     return out;
   }
   out.value = all.mean;
   if (all.count < 2) return out;
   const double variance = pooled_variance(sums, all.count);
+  if (!std::isfinite(variance)) {
+    warnings.push_back(
+        fmt::format("{}: the weighted losses are so large that its variance is beyond the largest "
+                    "number: it has no standard error and no interval; divide all losses by a constant",
+                    name));
+    return out;
+  }
   if (!(variance >= 0)) {
     warnings.push_back(fmt::format(
         "{}: the covariances between rollouts make its variance negative, so it has no standard error", name));

@@ -3,10 +3,10 @@
 
 namespace scrm {
 
-/// z with P(N(0,1) ≤ z) = p, 0 < p < 1.
-double normal_quantile(double p);
+/// z with P(N(0,1) > z) = tail, 0 < tail < 1: the tail itself, so that one far below 1e-16 keeps its digits.
+double normal_upper_quantile(double tail);
 
-/// t with P(T ≤ t) = p for T with `degrees` degrees of freedom (> 0).
-double student_quantile(double p, double degrees);
+/// t with P(T > t) = tail for T with `degrees` degrees of freedom (> 0).
+double student_upper_quantile(double tail, double degrees);
 
 }  // namespace scrm

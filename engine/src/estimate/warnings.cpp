@@ -11,7 +11,25 @@ constexpr double kSuspiciousZ = 3;
 constexpr double kSmallEssShare = 0.01;
 constexpr double kLargeRowShare = 0.1;
 
+// Weights beyond this are to blame themselves for what overflows.
+constexpr double kHugeWeight = 1e100;
+
 }  // namespace
+
+void add_overflow_warnings(const Overflows& overflows, Diagnostics& diagnostics) {
+  const bool losses = diagnostics.max_weight.value_or(kHugeWeight) < kHugeWeight;
+  const char* what = losses ? "the losses are so large" : "the weights are so large";
+  const char* advice = losses ? "; divide all losses by a constant" : "";
+  const auto warn = [&](const std::vector<std::string>& names, const char* which, const char* without) {
+    if (names.empty()) return;
+    diagnostics.warnings.push_back(fmt::format("{} that {} of {} {} beyond the largest number{}{}", what, which,
+                                               fmt::join(names, ", "), names.size() == 1 ? "is" : "are", without,
+                                               advice));
+  };
+  warn(overflows.values, "the value", ": it is left out");
+  warn(overflows.standard_errors, "the variance", ": there is no standard error and no interval");
+  warn(overflows.intervals, "the interval", ": it is left out");
+}
 
 void add_weight_warnings(double rows, Diagnostics& diagnostics) {
   std::vector<std::string>& warnings = diagnostics.warnings;

@@ -98,6 +98,14 @@ void add_restarts(const ObjectiveProblem& problem, const LearnOptions& options, 
   }
 }
 
+/// Throws where a search has not found a single point with a value.
+void require_objective(const LearnedPolicy& found) {
+  if (std::isfinite(found.search.value)) return;
+  throw Error(ErrorKind::data,
+              "the objective is beyond the largest number already at the start policy: the losses are too large to be "
+              "squared; divide all losses by a constant");
+}
+
 /// The best of consecutive restarts, with the work of all of them.
 LearnedPolicy best_of(std::vector<Search>::iterator begin, std::vector<Search>::iterator end) {
   auto best = begin;
@@ -105,8 +113,10 @@ LearnedPolicy best_of(std::vector<Search>::iterator begin, std::vector<Search>::
   for (auto it = begin; it != end; ++it) {
     iterations += it->result.search.iterations;
     evaluations += it->result.search.evaluations;
-    if (it->result.search.value < best->result.search.value) best = it;
+    const double least = best->result.search.value;
+    if (it->result.search.value < least || !std::isfinite(least)) best = it;
   }
+  require_objective(best->result);
   LearnedPolicy out = std::move(best->result);
   out.search.iterations = iterations;
   out.search.evaluations = evaluations;
@@ -150,6 +160,7 @@ std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& p
     }
   }
   run_searches(source, searches, options, pass);
+  for (const Search& search : searches) require_objective(search.result);
   std::vector<ObjectiveProblem> held_out;
   for (std::size_t i = 0; i < searches.size(); ++i) {
     ObjectiveProblem one = problem;

@@ -56,7 +56,7 @@ struct Slot {
 };
 
 /// Hands out jobs to TBB's threads. The thread that called only waits, asleep: were it to take part, it could be left
-/// waiting for the last job while that job's loops are one core short.
+/// waiting for the last job while that job's loops are one core short. One thread alone has no loops to share.
 class Scheduler {
  public:
   Scheduler(std::vector<Job> jobs, const SchedulerOptions& options, int threads)
@@ -80,6 +80,9 @@ class Scheduler {
   bool running() const { return free_.size() < slots_.size(); }
   /// Hands out every job that may start now. Needs the mutex.
   void start_jobs();
+  /// Runs the jobs one after another on the thread that called: for one thread at a time no other has to be made, which
+  /// the system may refuse.
+  void run_here();
   /// One job from beginning to end, on the slot's thread.
   void run_job(std::size_t index, Slot& slot) noexcept;
   void execute_job(Job& job) noexcept;
@@ -205,9 +208,19 @@ void Scheduler::run_job(std::size_t index, Slot& slot) noexcept {
   if (!running()) ended_.notify_one();
 }
 
+void Scheduler::run_here() {
+  for (const std::size_t index : waiting_) {
+    if (!may_start()) return;
+    states_[index] = State::started;
+    execute_job(jobs_[index]);
+  }
+}
+
 std::vector<Job> Scheduler::run() {
   refuse_oversized_jobs();
-  {
+  if (threads_ == 1) {
+    run_here();
+  } else {
     std::unique_lock lock(mutex_);
     start_jobs();
     ended_.wait(lock, [this] { return !running(); });

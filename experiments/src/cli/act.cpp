@@ -197,7 +197,7 @@ void print_json(const ActCommand& command, const Schema& schema, const ActionTot
     result["counts"] = totals.counts;
   }
   if (schema.action_kind == ActionKind::multilabel) result["label_propensity"] = schema.label_propensity;
-  fmt::print("{}\n", result.dump());
+  fmt::print("{}\n", json_text(result));
 }
 
 void print_summary(const ActCommand& command, const Schema& schema, const ActionTotals& totals, double seconds) {
@@ -205,8 +205,8 @@ void print_summary(const ActCommand& command, const Schema& schema, const Action
   const std::string where = csv ? command.csv
                                 : fmt::format("{} ({} {})", command.out, with_commas(command.shards),
                                               command.shards == 1 ? "shard" : "shards");
-  fmt::print("{} on {} rows with {}: {}\n", styled("acted", Style::good), with_commas(totals.rows), command.policy,
-             where);
+  fmt::print("{} on {} rows with {}: {}\n", styled("acted", Style::good), with_commas(totals.rows),
+             printable(command.policy), printable(where));
   fmt::print("      {} features, {}, {}\n", with_commas(schema.features), actions_text(schema, totals),
              human_seconds(seconds));
   if (schema.action_kind == ActionKind::multilabel && !schema.label_propensity) {

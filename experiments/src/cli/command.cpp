@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <limits>
 
+#include "cli/thread_reserve.hpp"
 #include "report/terminal.hpp"
 #include "scrm/engine/threads.hpp"
 #include "scrm/experiments/environment.hpp"
@@ -18,7 +20,7 @@
 namespace scrm {
 namespace {
 
-/// Bytes of memory this process may use: the machine's, or less inside a container with a limit.
+/// Bytes of memory this process may use: the machine's, or less inside a container or under `ulimit -v`.
 std::size_t available_memory() {
   std::size_t bytes =
       static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -26,7 +28,7 @@ std::size_t available_memory() {
     std::size_t limit = 0;
     if (std::ifstream(file) >> limit && limit > 0) bytes = std::min(bytes, limit);
   }
-  return bytes;
+  return std::min(bytes, address_space_left().value_or(bytes));
 }
 
 /// Bytes in one unit; 0 when there is no such unit. As in the GNU tools, M is 2^20 and MB is 10^6.
@@ -40,6 +42,26 @@ double unit_bytes(std::string unit) {
   return rest == "B" ? std::pow(1000.0, static_cast<double>(power) + 1) : 0;
 }
 
+/// Makes the threads that the command will use and puts the number right where there are fewer.
+void start_threads(CommonOptions& options, MainThread main_thread) {
+  const std::optional<std::size_t> space = address_space_left();
+  if (space && *space < kThreadAddressSpace) {
+    throw Error(ErrorKind::run, fmt::format("the address space is limited (ulimit -v) and {} of it are left, where {} "
+                                            "are needed; raise the limit",
+                                            human_bytes(static_cast<double>(*space)),
+                                            human_bytes(static_cast<double>(kThreadAddressSpace))));
+  }
+  const int working = main_thread == MainThread::works ? 1 : 0;
+  const ReservedThreads reserved = reserve_threads(options.threads - working);
+  if (reserved.error == 0) return;
+  const int asked = options.threads;
+  options.threads = std::max(1, reserved.started + working);
+  if (options.threads == asked) return;
+  print_warning(fmt::format("only {} of {} threads could be started ({}); going on with {}", options.threads, asked,
+                            std::strerror(reserved.error), options.threads == 1 ? "one" : "these"),
+                options.quiet);
+}
+
 }  // namespace
 
 PassOptions CommonOptions::pass(const std::string& label) const {
@@ -50,7 +72,7 @@ PassOptions CommonOptions::pass(const std::string& label) const {
   return options;
 }
 
-void add_common_options(CLI::App& command, CommonOptions& options) {
+void add_common_options(CLI::App& command, CommonOptions& options, MainThread main_thread) {
   options.threads = resolve_threads(0);
   options.memory = available_memory() / 2;
   command.add_flag("--json", options.json, "Machine-readable result on stdout")->group("Common");
@@ -66,6 +88,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
           "Memory to stay within, such as 512M or 4G; default half the machine's")
       ->type_name("SIZE")
       ->group("Common");
+  command.parse_complete_callback([&options, main_thread] { start_threads(options, main_thread); });
 }
 
 void add_shards_option(CLI::App& command, int& shards) {

@@ -23,8 +23,12 @@ struct CommonOptions {
   PassOptions pass(const std::string& label) const;
 };
 
-/// Adds --json, --quiet, --threads and --memory (sizes like 512M, 4G, 1.5GiB).
-void add_common_options(CLI::App& command, CommonOptions& options);
+/// Whether the thread that runs a command works on its loops, or waits while others run its jobs.
+enum class MainThread { works, waits };
+
+/// Adds --json, --quiet, --threads and --memory (sizes like 512M, 4G, 1.5GiB). Once they are parsed the threads are
+/// there; where the system refuses some, options.threads is how many there are, with a warning.
+void add_common_options(CLI::App& command, CommonOptions& options, MainThread main_thread = MainThread::works);
 
 inline constexpr int kMaxActions = 1 << 16;  ///< far beyond what fits a row, and small enough that no size overflows
 

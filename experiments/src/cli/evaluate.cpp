@@ -10,6 +10,7 @@
 #include "cli/number_options.hpp"
 #include "report/clock.hpp"
 #include "report/evaluation_text.hpp"
+#include "report/terminal.hpp"
 #include "scrm/engine/evaluate.hpp"
 #include "scrm/engine/policy_kind.hpp"
 #include "scrm/engine/shard_source.hpp"
@@ -75,7 +76,7 @@ void run_evaluate(EvaluateCommand& command) {
   context.seconds = watch.seconds();
   context.threads = command.common.threads;
   if (command.common.json) {
-    fmt::print("{}\n", evaluation_json(report, context).dump());
+    fmt::print("{}\n", json_text(evaluation_json(report, context)));
   } else {
     fmt::print("{}", evaluation_text(report, command.options, context));
   }

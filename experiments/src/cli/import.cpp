@@ -88,7 +88,7 @@ void print_json(const ImportOptions& options, const CsvImportResult& result, dou
                                {"num_actions", result.schema.num_actions},
                                {"out", options.import.out},
                                {"seconds", seconds}};
-  fmt::print("{}\n", json.dump());
+  fmt::print("{}\n", json_text(json));
 }
 
 void warn_of_skipped(const ImportOptions& options, const CsvImportResult& result) {

@@ -29,7 +29,7 @@ void inspect_labelled(const std::string& path, bool json) {
   const LabelledData data = read_labelled(path);
   const LabelledSummary summary = summarize(data);
   if (json) {
-    fmt::print("{}\n", labelled_json(data, summary).dump());
+    fmt::print("{}\n", json_text(labelled_json(data, summary)));
     return;
   }
   fmt::print("{}: a labelled data set of {} row{}\n\n  {}\n  {} label{}\n{}", styled(path, Style::strong),
@@ -58,7 +58,7 @@ void run_inspect(const InspectCommand& command) {
   inspection.seconds = watch.seconds();
 
   // What was found comes first, whole; then the bad rows decide how the command ends.
-  fmt::print("{}", command.common.json ? inspection_json(inspection).dump() + "\n" : inspection_text(inspection));
+  fmt::print("{}", command.common.json ? json_text(inspection_json(inspection)) + "\n" : inspection_text(inspection));
   if (!command.skip_bad_rows) require_no_bad_rows(inspection.audit);
 }
 

@@ -97,7 +97,7 @@ void run_labelled_import(LabelledImport import, LabelledFormat format, const Com
     }
     json["out"] = import.out;
     json["seconds"] = seconds;
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json_text(json));
     return;
   }
   fmt::print("{} row{}, {}, {} label{} -> {} in {}\n", with_commas(data.rows), data.rows == 1 ? "" : "s",

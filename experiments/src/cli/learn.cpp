@@ -221,7 +221,7 @@ void run_learn(LearnCommand& command) {
   context.holdout = command.holdout;
   context.seconds = watch.seconds();
   context.threads = command.common.threads;
-  fmt::print("{}", command.common.json ? learning_json(report, outcomes, context).dump() + "\n"
+  fmt::print("{}", command.common.json ? json_text(learning_json(report, outcomes, context)) + "\n"
                                        : learning_text(report, outcomes, context));
 }
 

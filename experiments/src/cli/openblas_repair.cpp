@@ -6,6 +6,12 @@
 
 #include "scrm/engine/libraries.hpp"
 
+/// OpenBLAS asks itself this when it is loaded, before main, and makes a thread for every processor but one; where that
+/// is refused it interrupts the process. It finds the executable's answer before its own: one, hence no threads.
+extern "C" int get_num_procs() {
+  return 1;
+}
+
 namespace scrm {
 namespace {
 

@@ -1,6 +1,7 @@
 #include "scrm/experiments/program.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -17,6 +18,7 @@
 
 #include "cli/command.hpp"
 #include "cli/openblas_repair.hpp"
+#include "cli/thread_reserve.hpp"
 #include "report/terminal.hpp"
 #include "report/version.hpp"
 #include "scrm/io/error.hpp"
@@ -58,8 +60,8 @@ void print_error(const std::string& message, const std::string& hint) {
   const char* red = stderr_has_colour() ? "\033[1;31m" : "";
   const char* dim = stderr_has_colour() ? "\033[2m" : "";
   const char* plain = stderr_has_colour() ? "\033[0m" : "";
-  std::string text = fmt::format("{}scrm: error:{} {}\n", red, plain, message);
-  if (!hint.empty()) text += fmt::format("{}hint: {}{}\n", dim, hint, plain);
+  std::string text = fmt::format("{}scrm: error:{} {}\n", red, plain, printable(message));
+  if (!hint.empty()) text += fmt::format("{}hint: {}{}\n", dim, printable(hint), plain);
   // A failure to write here has nowhere to be reported.
   static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
 }
@@ -173,11 +175,25 @@ int parse_and_run(CLI::App& program, int argc, char** argv) {
   }
 }
 
-}  // namespace
+/// Where an exception can go no further, as inside TBB when memory has run out: says why and ends, with no core dump.
+[[noreturn]] void end_with_message() {
+  std::string what = "an unknown failure";
+  try {
+    if (const auto current = std::current_exception()) std::rethrow_exception(current);
+  } catch (const std::bad_alloc&) {
+    what = "out of memory";
+  } catch (const std::exception& error) {
+    what = error.what();
+  } catch (...) {
+  }
+  print_error(what, "fewer --threads and a lower --memory need less of the system");
+  std::_Exit(kFailed);
+}
 
-int run_program(int argc, char** argv) {
+int run_commands(int argc, char** argv) {
   // A closed pipe is seen where output is flushed, after files are complete; the default would kill us in mid-write.
   std::signal(SIGPIPE, SIG_IGN);
+  std::set_terminate(end_with_message);
   repair_openblas(argv);
 
   CLI::App program("Evaluate and learn decision policies from logged bandit data.", "scrm");
@@ -187,6 +203,12 @@ int run_program(int argc, char** argv) {
   program.get_formatter()->column_width(34);
   register_commands(program);
   return finish_output(parse_and_run(program, argc, argv));
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  return run_with_enough_stack(run_commands, argc, argv);
 }
 
 }  // namespace scrm

@@ -60,13 +60,13 @@ void print_result(const SimulateCommand& command, const Schema& schema, std::int
         {"features", schema.features}, {"action_kind", to_string(schema.action_kind)},
         {"out", command.out},          {"bytes", bytes},
         {"seconds", seconds}};
-    fmt::print("{}\n", result.dump());
+    fmt::print("{}\n", json_text(result));
     return;
   }
   const double rate = static_cast<double>(command.rows.rows) / seconds;
   fmt::print("{} {} rows of {} in {} {} ({}), {}\n", styled("wrote", Style::good), with_commas(command.rows.rows),
              command.environment, with_commas(command.shards), command.shards == 1 ? "shard" : "shards",
-             human_bytes(static_cast<double>(bytes)), command.out);
+             human_bytes(static_cast<double>(bytes)), printable(command.out));
   fmt::print("      {} features, {} actions, {} ({} rows/s)\n", with_commas(schema.features),
              to_string(schema.action_kind), human_seconds(seconds), human_number(rate));
   fmt::print("next: {}\n", styled(fmt::format("scrm inspect {}", command.out), Style::strong));

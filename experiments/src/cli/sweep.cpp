@@ -92,7 +92,7 @@ void print_json(const SweepCommand& command, const SweepReport& report, std::siz
                               {"cpu_seconds", cpu_seconds},
                               {"threads", command.common.threads},
                               {"table", table}};
-  fmt::print("{}\n", out.dump(2));
+  fmt::print("{}\n", json_text(out, 2));
 }
 
 void print_summary(const SweepCommand& command, const SweepReport& report, double seconds, double cpu_seconds) {
@@ -174,7 +174,7 @@ void add_sweep_command(CLI::App& program) {
   app.add_flag("--overwrite", command->options.overwrite, "Replace an archive that is there already")->excludes(resume);
   auto* shuffle =
       app.add_option("--shuffle", command->shuffle, "Start runs in an order drawn from this seed")->type_name("SEED");
-  add_common_options(app, command->common);
+  add_common_options(app, command->common, MainThread::waits);
   app.callback([command, shuffle] {
     if (shuffle->count() > 0) command->options.shuffle_seed = command->shuffle;
     run(*command);

@@ -44,6 +44,7 @@ int decimals_for(const std::optional<double>& standard_error, double value) {
 
 std::string shown(const std::optional<double>& value, int decimals) {
   if (!value) return "-";
+  if (!std::isfinite(*value)) return "overflow";
   return std::abs(*value) >= 1e9 ? fmt::format("{:.4g}", *value) : fmt::format("{:.{}f}", *value, decimals);
 }
 
@@ -157,7 +158,8 @@ std::string evaluation_text(const EvaluationReport& report, const EvaluateOption
   std::string warnings;
   for (const PolicyReport& policy : report.policies) {
     for (const std::string& warning : policy.diagnostics.warnings) {
-      warnings += fmt::format("{} {}: {}\n", styled("warning", Style::warning), policy.name, warning);
+      warnings +=
+          fmt::format("{} {}: {}\n", styled("warning", Style::warning), printable(policy.name), printable(warning));
     }
   }
   return warnings.empty() ? text : text + "\n" + warnings;

@@ -175,6 +175,11 @@ std::vector<std::string> remarks(const Inspection& inspection) {
   if (summary.rows > 1 && summary.loss.lowest == summary.loss.highest) {
     out.push_back(fmt::format("every loss is {}: there is nothing to compare policies by", summary.loss.lowest));
   }
+  if (summary.rows > 1 && !(std::isfinite(summary.loss.mean) && std::isfinite(summary.loss.square_sum))) {
+    out.push_back(
+        "the losses are so large that their mean or their spread is beyond the largest number, and no standard error "
+        "can be given; divide all losses by a constant");
+  }
   std::vector<std::size_t> constant;
   for (std::size_t j = 0; summary.rows > 1 && j < summary.features.size(); ++j) {
     if (summary.features[j].lowest == summary.features[j].highest) constant.push_back(j);

@@ -118,8 +118,9 @@ std::string overview_text(const Inspection& inspection) {
 
 void add_range(Table& table, const std::string& name, const Moments& values) {
   if (values.count == 0) return;
-  table.add({name, human_number(values.lowest), human_number(values.mean), human_number(values.highest),
-             human_number(sample_sd(values))});
+  const double sd = sample_sd(values);
+  table.add({name, human_number(values.lowest), std::isfinite(values.mean) ? human_number(values.mean) : "overflow",
+             human_number(values.highest), values.count < 2 || std::isfinite(sd) ? human_number(sd) : "overflow"});
 }
 
 std::string ranges_text(const Inspection& inspection) {
@@ -172,7 +173,7 @@ std::string targets_text(const Inspection& inspection) {
               {Align::left, Align::right, Align::right, Align::right});
   for (std::size_t t = 0; t < inspection.schema.targets.size(); ++t) {
     const Moments& weights = inspection.summary.target_weights[t];
-    table.add({inspection.schema.targets[t], human_number(weights.mean), human_number(z_score(weights, 1.0)),
+    table.add({printable(inspection.schema.targets[t]), human_number(weights.mean), human_number(z_score(weights, 1.0)),
                human_number(weights.highest)});
   }
   return "\n" + table.text(2);
@@ -229,7 +230,8 @@ std::string inspection_text(const Inspection& inspection) {
   text += ranges_text(inspection) + actions_text(inspection) + targets_text(inspection) + histogram_text(inspection);
   const std::vector<std::string> notes = remarks(inspection);
   if (!notes.empty()) text += "\n";
-  for (const std::string& note : notes) text += fmt::format("  {} {}\n", styled("note:", Style::warning), note);
+  for (const std::string& note : notes)
+    text += fmt::format("  {} {}\n", styled("note:", Style::warning), printable(note));
   return text;
 }
 

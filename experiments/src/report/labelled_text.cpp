@@ -25,7 +25,7 @@ std::string percent(double share) {
 }
 
 std::string label_name(const LabelledData& data, std::size_t k) {
-  return data.label_names.empty() ? std::to_string(k) : data.label_names[k];
+  return data.label_names.empty() ? std::to_string(k) : printable(data.label_names[k]);
 }
 
 /// Labels from which nothing can be learned, in one sentence.

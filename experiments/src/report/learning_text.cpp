@@ -150,7 +150,7 @@ std::string learning_text(const LearnReport& report, const std::vector<LearnOutc
     text += held_out_text(outcome, context);
     text += fmt::format("  written to {}\n", styled(outcome.path, Style::strong));
     for (const std::string& warning : learning_warnings(outcome)) {
-      text += fmt::format("  {} {}\n", styled("warning", Style::warning), warning);
+      text += fmt::format("  {} {}\n", styled("warning", Style::warning), printable(warning));
     }
     text += "\n";
   }

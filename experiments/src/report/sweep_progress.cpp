@@ -50,7 +50,7 @@ std::string SweepProgress::line(const SweepState& state, double seconds) const {
   if (const auto found = sums_.find(best_); found != sums_.end()) {
     double best = std::numeric_limits<double>::infinity();
     for (const auto& [lambda, sum] : found->second) best = std::min(best, sum.first / sum.second);
-    text += fmt::format("  best {} {:.4f}", best_, best);
+    text += fmt::format("  best {} {:.4f}", printable(best_), best);
   }
   return text;
 }

@@ -81,8 +81,8 @@ std::string sweep_table(const std::vector<SweepCell>& cells) {
   std::string environment;
   for (const SweepCell& cell : cells) {
     if (cell.lambda_rule == "given" && !cell.best) continue;
-    std::vector<std::string> row = {cell.environment == environment ? "" : cell.environment, cell.method,
-                                    lambda_text(cell)};
+    std::vector<std::string> row = {cell.environment == environment ? "" : printable(cell.environment),
+                                    printable(cell.method), lambda_text(cell)};
     if (several_l2) row.push_back(cell.l2 ? fmt::format("{:g}", *cell.l2) : "");
     row.push_back(loss_text(cell));
     row.push_back(cell.failed > 0 ? fmt::format("{} of {}", cell.runs - cell.failed, cell.runs)

@@ -99,7 +99,43 @@ class Bar {
   bool drawn_ = false;
 };
 
+/// Bytes of the UTF-8 sequence that the text begins with; 0 when it begins with none, or with a control character.
+std::size_t shown_bytes(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return (first >= 0x20 && first != 0x7F) || first == '\n' ? 1 : 0;
+  const std::size_t length = first >= 0xC2 && first < 0xE0   ? 2
+                             : first >= 0xE0 && first < 0xF0 ? 3
+                             : first >= 0xF0 && first < 0xF5 ? 4
+                                                             : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80U) return 0;
+  }
+  // U+0080 to U+009F are controls too, and some bytes spell no character: longer than needed, surrogates, too large.
+  const unsigned char second = byte(1);
+  const bool wrong = (first == 0xC2 && second < 0xA0) || (first == 0xE0 && second < 0xA0) ||
+                     (first == 0xED && second >= 0xA0) || (first == 0xF0 && second < 0x90) ||
+                     (first == 0xF4 && second >= 0x90);
+  return wrong ? 0 : length;
+}
+
 }  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t bytes = shown_bytes(text);
+    if (bytes == 0) {
+      out += text.front() == '\t' ? " " : fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
+    } else {
+      out += text.substr(0, bytes);
+    }
+    text.remove_prefix(std::max<std::size_t>(1, bytes));
+  }
+  return out;
+}
 
 int terminal_columns() {
   winsize size{};
@@ -120,8 +156,8 @@ bool stderr_has_colour() {
 
 std::string styled(std::string_view text, Style style) {
   constexpr std::array kCodes = {"", "1", "2", "32", "33", "31"};
-  if (style == Style::plain || !stdout_has_colour()) return std::string(text);
-  return fmt::format("\033[{}m{}\033[0m", kCodes[static_cast<std::size_t>(style)], text);
+  if (style == Style::plain || !stdout_has_colour()) return printable(text);
+  return fmt::format("\033[{}m{}\033[0m", kCodes[static_cast<std::size_t>(style)], printable(text));
 }
 
 std::string with_commas(std::int64_t number) {
@@ -204,8 +240,8 @@ Progress progress_bar(const std::string& label, bool quiet, const std::string& u
 
 void print_warning(const std::string& text, bool quiet) {
   if (quiet) return;
-  write_stderr(stderr_has_colour() ? fmt::format("\033[33mwarning:\033[0m {}\n", text)
-                                   : fmt::format("warning: {}\n", text));
+  write_stderr(stderr_has_colour() ? fmt::format("\033[33mwarning:\033[0m {}\n", printable(text))
+                                   : fmt::format("warning: {}\n", printable(text)));
 }
 
 }  // namespace scrm

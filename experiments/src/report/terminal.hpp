@@ -20,8 +20,18 @@ int terminal_columns();
 /// Progress and warnings are a courtesy: a stderr that cannot be written to stops nothing.
 void write_stderr(const std::string& text);
 
+/// Text from files and command lines as a terminal may be given it: control characters other than line breaks, and
+/// bytes that are no UTF-8, are shown as \x1b and never sent.
+std::string printable(std::string_view text);
+
+/// A JSON document as it is printed: bytes that are no UTF-8, as names of files may hold, become U+FFFD.
+template <class Json>
+std::string json_text(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 enum class Style { plain, strong, dim, good, warning, bad };
-/// The text wrapped in escape codes where stdout has colour, unchanged elsewhere.
+/// The text made printable, and wrapped in escape codes where stdout has colour.
 std::string styled(std::string_view text, Style style);
 
 /// 12345678 -> "12,345,678".
@@ -49,7 +59,7 @@ class Table {
 /// when stderr is no terminal.
 Progress progress_bar(const std::string& label, bool quiet, const std::string& unit = "rows");
 
-/// One line on stderr, "warning: ...", yellow on a terminal; nothing when quiet.
+/// One line on stderr, "warning: ..." and the text made printable, yellow on a terminal; nothing when quiet.
 void print_warning(const std::string& text, bool quiet);
 
 }  // namespace scrm

@@ -132,7 +132,8 @@ void HeaderReader::read_action_kind() {
   }
   if (header_.action_kind != ActionKind::continuous && actions) {
     if (*actions < 1 || *actions > std::numeric_limits<int>::max()) {
-      fail(file_, "attribute num_actions", fmt::format("is {}, it must be at least 1", *actions));
+      fail(file_, "attribute num_actions",
+           fmt::format("is {}, it must lie between 1 and {}", *actions, std::numeric_limits<int>::max()));
     }
     header_.num_actions = static_cast<int>(*actions);
   }

@@ -212,9 +212,25 @@ TEST_CASE(
     "evaluate: the bootstrap clips automatically as it clips to the same given weight, however large the top is") {
   Schema schema = rich_schema(ActionKind::continuous, false, FloatType::f64, PropensityForm::linear);
   schema.features = 0;
-  for (const double smallest : {1.0, 1e-8, 1e-60}) {
-    LoggedRows rows = random_rows(schema, 500, 4, 0.5);
-    for (const std::size_t top : {10, 20, 30, 40}) rows.propensity[top] = smallest * (1 + static_cast<double>(top));
+  struct Case {
+    std::int64_t rows;  // 40,000 share groups, 500 do not
+    double smallest;
+    std::vector<std::size_t> top;
+  };
+  const std::vector<std::size_t> four = {10, 20, 30, 40};
+  const std::vector<Case> cases = {
+      {500, 1, four},
+      {500, 1e-8, four},
+      {500, 1e-60, four},
+      {40'000, 1, four},
+      {40'000, 1e-8, four},
+      {40'000, 1e-60, four},
+      {40'000, 1e-300, {7, 12'345, 39'999}},
+      {40'000, 1e-60, {10, 11, 12, 13, 14, 15, 16, 17, 20'000, 20'001, 39'000}},
+  };
+  for (const auto& [count, smallest, tops] : cases) {
+    LoggedRows rows = random_rows(schema, count, 4, 0.5);
+    for (const std::size_t top : tops) rows.propensity[top] = smallest * (1 + static_cast<double>(top));
     MemorySource source = make_source(rows);
     EvaluateOptions options;
     options.interval = IntervalKind::bootstrap;
@@ -223,7 +239,9 @@ TEST_CASE(
     const Estimate automatic = evaluate(source, named, options, {}).policies[0].estimates[0];
     options.clip = automatic.parameter;
     const Estimate given = evaluate(source, named, options, {}).policies[0].estimates[0];
+    CAPTURE(count);
     CAPTURE(smallest);
+    CAPTURE(tops.size());
     CHECK(relative_error(value_or_nan(automatic.value), value_or_nan(given.value)) <= 1e-12);
     CHECK(relative_error(value_or_nan(automatic.low), value_or_nan(given.low)) <= 1e-9);
     CHECK(relative_error(value_or_nan(automatic.high), value_or_nan(given.high)) <= 1e-9);

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "estimate/quantiles.hpp"
 #include "scrm/engine/estimator.hpp"
+#include "scrm/engine/learn.hpp"
+#include "scrm/engine/masked_source.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/kernels/elementary.hpp"
 #include "support/check_report.hpp"
@@ -214,22 +215,18 @@ TEST_CASE("evaluate: bernstein intervals use the range of the averaged terms") {
               reference::average(u).range + std::abs(reference::mean(y)) * reference::average(excess).range);
 }
 
-TEST_CASE("quantiles: equal tables and integrals at every level and number of degrees") {
-  // Printed tables of Student's distribution, two-sided 95 %.
-  CHECK(student_quantile(0.975, 1) == doctest::Approx(12.7062047).epsilon(1e-8));
-  CHECK(student_quantile(0.975, 2) == doctest::Approx(4.30265273).epsilon(1e-8));
-  CHECK(student_quantile(0.975, 10) == doctest::Approx(2.22813885).epsilon(1e-8));
-  CHECK(student_quantile(0.975, 120) == doctest::Approx(1.97993041).epsilon(1e-8));
-  CHECK(normal_quantile(0.975) == doctest::Approx(1.959963984540054).epsilon(1e-14));
-  for (const double level : {0.5, 0.95, 0.999}) {
-    const double upper = 1 - (1 - level) / 2;
-    CAPTURE(level);
-    CHECK(relative_error(normal_quantile(upper), reference::normal_quantile(level)) <= 1e-12);
-    for (const double degrees : {1.0, 2.0, 29.0, 499.0, 2000.0, 2001.0, 1e6}) {
-      CAPTURE(degrees);
-      CHECK(relative_error(student_quantile(upper, degrees), reference::student_quantile(level, degrees)) <= 1e-12);
-    }
-  }
+TEST_CASE("evaluate: alpha is one over the rows that a source hands out, not over those it counts") {
+  const LoggedRows rows = random_rows(continuous_schema(2), 1000, 3);
+  MemorySource all = make_source(rows);
+  const RowMask kept = RowMask::random(1000, 0.3, 1, 0);
+  MaskedSource source(all, kept);
+  EvaluateOptions options;
+  options.estimators = {"ips-ix"};
+  const Policy policy = zero_policy(PolicyKind::gaussian, FeatureMap::linear, rows.schema);
+  const EvaluationReport report =
+      evaluate(source, {{"it", make_target_policy(policy, rows.schema, "it")}}, options, {});
+  REQUIRE(report.rows < 400);
+  CHECK(report.policies[0].estimates[0].parameter == 1 / static_cast<double>(report.rows));
 }
 
 TEST_CASE("evaluate: one row has a value, no spread, and a warning that says so") {

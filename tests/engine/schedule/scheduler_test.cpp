@@ -391,3 +391,15 @@ TEST_CASE("scheduler: threads without a job help the last one, in its loops and 
     CHECK(met == threads);
   }
 }
+
+TEST_CASE("scheduler: one thread is the caller's, which needs no other to be made") {
+  std::vector<Job> jobs(3);
+  std::vector<std::thread::id> ran_on;
+  for (Job& job : jobs) {
+    job.run = [&ran_on](const StopToken&) { ran_on.push_back(std::this_thread::get_id()); };
+  }
+  SchedulerOptions options;
+  options.threads = 1;
+  CHECK(run_jobs(std::move(jobs), options).empty());
+  CHECK(ran_on == std::vector<std::thread::id>(3, std::this_thread::get_id()));
+}

@@ -122,3 +122,20 @@ TEST_CASE("number_option: a sign may stand before a number, and words, lists and
     CHECK_FALSE(number_option(text));
   }
 }
+
+TEST_CASE("printable: control characters and broken UTF-8 are shown, everything else is left alone") {
+  CHECK(printable("plain, größer, 行動 🙂\nand a second line") ==
+        "plain, größer, 行動 🙂\nand a second line");
+  CHECK(printable("\033[31mred\a\x7f") == "\\x1b[31mred\\x07\\x7f");
+  CHECK(printable("tab\there") == "tab here");
+  CHECK(printable("\xc2\x9b"
+                  "2J") == "\\xc2\\x9b2J");  // CSI in one character
+  CHECK(printable("\x9b"
+                  "2J") == "\\x9b2J");                    // and in one byte
+  CHECK(printable("\xc0\xaf") == "\\xc0\\xaf");           // longer than needed
+  CHECK(printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // a surrogate
+  CHECK(printable("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");
+  CHECK(printable("cut \xe8\xa1") == "cut \\xe8\\xa1");
+  CHECK(printable(std::string_view("a\0b", 3)) == "a\\x00b");
+  CHECK(printable("") == "");
+}

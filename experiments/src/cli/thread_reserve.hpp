@@ -1,0 +1,31 @@
+/// Threads before the work begins: those of a command, made where a refusal can still be dealt with, and a stack that
+/// is large enough for the one it runs on.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+namespace scrm {
+
+/// Bytes of address space that this process may still take, where it is limited (`ulimit -v`).
+std::optional<std::size_t> address_space_left();
+
+/// What a thread may take of it: its stack and heap, and a buffer of OpenBLAS's, which waits forever for one that it
+/// cannot have. HDF5, too, does not survive a refusal. So none of them is to meet one.
+inline constexpr std::size_t kThreadAddressSpace = std::size_t{160} << 20U;
+
+struct ReservedThreads {
+  int started = 0;  ///< threads that wait for TBB to take them
+  int error = 0;    ///< what the system said when it refused one; 0 when there are as many as were asked for
+};
+
+/// Makes up to `count` threads, on which everything that TBB starts later will run. TBB makes its threads in the middle
+/// of a loop and cannot go on when one is refused, which happens under `ulimit -v`, `ulimit -u` or a container's limit.
+/// Each of them, and the caller's, has its kThreadAddressSpace. To be called once, with the most threads that will ever
+/// be in use beside the caller's.
+ReservedThreads reserve_threads(int count);
+
+/// Calls program(argc, argv): here, or where the stack is tiny (`ulimit -s 64`) on a thread whose stack is not.
+int run_with_enough_stack(int (*program)(int, char**), int argc, char** argv);
+
+}  // namespace scrm
