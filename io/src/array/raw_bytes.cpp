@@ -8,12 +8,6 @@
 #include "scrm/io/error.hpp"
 
 namespace scrm {
-const std::byte* FillBytes::data_at(std::size_t, std::size_t length, ReadBuffer& buffer) {
-  std::byte* const to = buffer.space(length);
-  for (std::size_t at = 0; at < length; at += size_) std::memcpy(to + at, number_, size_);
-  return to;
-}
-
 ChunkBytes::ChunkBytes(BufferPool::Buffer raw, std::size_t raw_bytes, ChunkEncoding encoding)
     : raw_(std::move(raw)), raw_at_(raw_.get()), raw_bytes_(raw_bytes), encoding_(std::move(encoding)) {}
 

@@ -58,18 +58,6 @@ class FileBytes final : public RawBytes {
   FileRange range_;
 };
 
-/// One number over and over: rows that were never written.
-class FillBytes final : public RawBytes {
- public:
-  FillBytes(const std::byte* number, std::size_t size) : size_(size) { std::memcpy(number_, number, size); }
-
-  const std::byte* data_at(std::size_t from, std::size_t length, ReadBuffer& buffer) override;
-
- private:
-  std::byte number_[8] = {};
-  std::size_t size_;
-};
-
 /// The filters a chunk is stored with, and where it belongs, for messages.
 struct ChunkEncoding {
   bool shuffled = false;

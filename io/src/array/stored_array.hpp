@@ -75,12 +75,9 @@ class StoredArray {
   std::shared_ptr<RawBytes> fetch_bytes(const Hdf5File& file, std::uint64_t address, std::size_t length) const;
   RawTile fetch_by_hdf5(const Hdf5File& file, std::int64_t first, std::int64_t rows) const;
   void fetch_chunks(const Hdf5File& file, std::int64_t first, std::int64_t rows, std::vector<RawTile>& tiles);
-  /// Gives the tile its bytes, `skip` rows into the chunk; returns whether they are the whole encoded chunk.
-  bool fetch_chunk(const Hdf5File& file, std::int64_t index, std::int64_t skip, RawTile& tile);
-  /// Null when the chunk was never written.
-  std::shared_ptr<RawBytes> encoded_chunk(const Hdf5File& file, std::int64_t index);
+  /// The chunks [first, first + count), those that were kept among them, still encoded.
+  std::vector<std::shared_ptr<RawBytes>> encoded_chunks(const Hdf5File& file, std::int64_t first, std::int64_t count);
   ChunkEncoding chunk_encoding(const Hdf5File& file, std::int64_t first, std::uint64_t skipped_filters) const;
-  std::shared_ptr<RawBytes> fill_bytes(const Hdf5File& file) const;
   Place place(const Hdf5File& file) const { return {.file = *file.path(), .dataset = name()}; }
 
   std::shared_ptr<const ArrayFacts> facts_;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "array/stored_array.hpp"
-#include "file/fields.hpp"
 
 namespace scrm {
 
@@ -87,44 +86,34 @@ std::vector<std::int64_t> StoredArray::read_offsets(const Hdf5File& file, std::i
 
 void StoredArray::fetch_chunks(const Hdf5File& file, std::int64_t first, std::int64_t rows,
                                std::vector<RawTile>& tiles) {
+  const ArrayFacts& facts = *facts_;
   const std::int64_t end = first + rows;
-  std::vector<KeptChunk> kept;
-  for (std::int64_t band = first / facts_->chunk_rows; band * facts_->chunk_rows < end; ++band) {
-    const std::int64_t begin = band * facts_->chunk_rows;
-    for (std::int64_t across = 0; across < facts_->chunks_across(); ++across) {
-      RawTile tile;
-      tile.row = std::max(first, begin);
-      tile.rows = std::min({end, begin + facts_->chunk_rows, facts_->rows}) - tile.row;
-      tile.column = across * facts_->chunk_columns;
-      tile.columns = std::min(facts_->chunk_columns, facts_->width - tile.column);
-      tile.row_bytes = facts_->chunk_row_bytes();
-      const std::int64_t index = band * facts_->chunks_across() + across;
-      const bool whole = fetch_chunk(file, index, tile.row - begin, tile);
-      if (whole && std::min(begin + facts_->chunk_rows, facts_->rows) > end) kept.push_back({index, tile.bytes});
-      tiles.push_back(std::move(tile));
+  const std::int64_t across = facts.chunks_across();
+  const std::int64_t first_chunk = first / facts.chunk_rows * across;
+  const std::int64_t end_chunk = ((end - 1) / facts.chunk_rows + 1) * across;
+  const bool plain = facts.storage == Storage::plain_chunks;
+  std::vector<std::shared_ptr<RawBytes>> encoded;
+  if (!plain) encoded = encoded_chunks(file, first_chunk, end_chunk - first_chunk);
+  kept_.clear();
+  for (std::int64_t index = first_chunk; index < end_chunk; ++index) {
+    const std::int64_t begin = index / across * facts.chunk_rows;
+    RawTile tile;
+    tile.row = std::max(first, begin);
+    tile.rows = std::min({end, begin + facts.chunk_rows, facts.rows}) - tile.row;
+    tile.column = index % across * facts.chunk_columns;
+    tile.columns = std::min(facts.chunk_columns, facts.width - tile.column);
+    tile.row_bytes = facts.chunk_row_bytes();
+    const std::size_t skipped = static_cast<std::size_t>(tile.row - begin) * tile.row_bytes;
+    if (plain) {
+      tile.bytes =
+          fetch_bytes(file, facts.chunk(index).address + skipped, static_cast<std::size_t>(tile.rows) * tile.row_bytes);
+    } else {
+      tile.bytes = encoded[static_cast<std::size_t>(index - first_chunk)];
+      tile.offset = skipped;
+      if (std::min(begin + facts.chunk_rows, facts.rows) > end) kept_.push_back({index, tile.bytes});
     }
+    tiles.push_back(std::move(tile));
   }
-  kept_ = std::move(kept);
-}
-
-bool StoredArray::fetch_chunk(const Hdf5File& file, std::int64_t index, std::int64_t skip, RawTile& tile) {
-  const std::size_t skipped = static_cast<std::size_t>(skip) * facts_->chunk_row_bytes();
-  const std::size_t length = static_cast<std::size_t>(tile.rows) * facts_->chunk_row_bytes();
-  if (facts_->storage == Storage::plain_chunks) {
-    const ChunkLocation at = facts_->chunk(index);
-    tile.bytes = at.bytes == 0 ? fill_bytes(file) : fetch_bytes(file, at.address + skipped, length);
-    return false;
-  }
-  for (const KeptChunk& chunk : kept_) {
-    if (chunk.index == index) tile.bytes = chunk.bytes;
-  }
-  if (!tile.bytes) tile.bytes = encoded_chunk(file, index);
-  if (!tile.bytes) {
-    tile.bytes = fill_bytes(file);
-    return false;
-  }
-  tile.offset = skipped;
-  return true;
 }
 
 ChunkEncoding StoredArray::chunk_encoding(const Hdf5File& file, std::int64_t first, std::uint64_t skipped) const {
@@ -142,26 +131,29 @@ ChunkEncoding StoredArray::chunk_encoding(const Hdf5File& file, std::int64_t fir
   return encoding;
 }
 
-std::shared_ptr<RawBytes> StoredArray::encoded_chunk(const Hdf5File& file, std::int64_t index) {
-  const std::int64_t first = index / facts_->chunks_across() * facts_->chunk_rows;
-  if (facts_->located) {
-    const ChunkLocation at = facts_->chunk(index);
-    if (at.bytes == 0) return nullptr;
-    return std::make_shared<ChunkBytes>(FileRange(file.descriptor(), at.address, at.bytes, place(file)),
-                                        chunk_encoding(file, first, at.skipped_filters));
+std::vector<std::shared_ptr<RawBytes>> StoredArray::encoded_chunks(const Hdf5File& file, std::int64_t first,
+                                                                   std::int64_t count) {
+  std::vector<std::shared_ptr<RawBytes>> chunks;
+  // What was kept reached beyond the rows before these: it comes first, if these follow them.
+  for (const KeptChunk& kept : kept_) {
+    if (kept.index == first + static_cast<std::int64_t>(chunks.size())) chunks.push_back(kept.bytes);
   }
-  constexpr std::size_t kHead = sizeof(std::uint64_t);
-  const std::string read = file.read_chunk(*facts_, index);
-  if (read.size() <= kHead) return nullptr;
-  BufferPool::Buffer raw = file.pool()->take(read.size() - kHead);
-  std::memcpy(raw.get(), read.data() + kHead, read.size() - kHead);
-  return std::make_shared<ChunkBytes>(std::move(raw), read.size() - kHead, chunk_encoding(file, first, get_u64(read)));
-}
-
-std::shared_ptr<RawBytes> StoredArray::fill_bytes(const Hdf5File& file) const {
-  if (facts_->fill.empty())
-    throw Error(ErrorKind::data, "has rows that were never written and no value to fill them with", place(file));
-  return std::make_shared<FillBytes>(reinterpret_cast<const std::byte*>(facts_->fill.data()), facts_->fill.size());
+  const std::int64_t next = first + static_cast<std::int64_t>(chunks.size());
+  const auto row_of = [&](std::int64_t index) { return index / facts_->chunks_across() * facts_->chunk_rows; };
+  if (facts_->located) {
+    for (std::int64_t index = next; index < first + count; ++index) {
+      const ChunkLocation at = facts_->chunk(index);
+      chunks.push_back(std::make_shared<ChunkBytes>(FileRange(file.descriptor(), at.address, at.bytes, place(file)),
+                                                    chunk_encoding(file, row_of(index), at.skipped_filters)));
+    }
+  } else if (next < first + count) {
+    std::int64_t index = next;
+    for (StoredChunk& chunk : file.read_chunks(*facts_, next, first + count - next)) {
+      chunks.push_back(std::make_shared<ChunkBytes>(std::move(chunk.bytes), chunk.length,
+                                                    chunk_encoding(file, row_of(index++), chunk.skipped_filters)));
+    }
+  }
+  return chunks;
 }
 
 }  // namespace scrm

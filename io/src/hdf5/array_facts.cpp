@@ -25,12 +25,20 @@ void each_field(Facts& facts, Direction& direction) {
   direction.field(facts.deflate_filter);
   direction.field(facts.located);
   direction.field(facts.chunks);
-  direction.field(facts.fill);
   direction.field(facts.hdf5_cache);
 }
 
 [[noreturn]] void fail(const std::string& what, const Place& place) {
   throw Error(ErrorKind::data, what + ": the file is damaged", place);
+}
+
+/// HDF5 would make up numbers for rows that are not there.
+[[noreturn]] void fail_unwritten(std::int64_t row, const Place& place) {
+  throw Error(ErrorKind::data,
+              fmt::format("row {} and others after it were never written: write them, zeros included (or the file is "
+                          "damaged)",
+                          row),
+              place);
 }
 
 void check_range(std::uint64_t address, std::uint64_t length, std::int64_t file_bytes, const Place& place) {
@@ -43,16 +51,13 @@ void check_range(std::uint64_t address, std::uint64_t length, std::int64_t file_
 }
 
 void check_shape(const ArrayFacts& facts, std::int64_t file_bytes, const Place& place) {
-  // Deflate makes nothing smaller than a thousandth, and rows that were never written take no bytes at all; nobody
-  // leaves out more of them than this.
+  // Deflate makes nothing smaller than a thousandth.
   constexpr double kMostPerByte = 1100;
-  constexpr double kNeverWritten = 64.0 * (1 << 20);
   // Elsewhere may be more than here, but not more than any disk.
   constexpr double kMostElsewhere = 0x1p56;
   const double claimed = static_cast<double>(facts.rows) * static_cast<double>(std::max<std::int64_t>(facts.width, 1)) *
                          static_cast<double>(element_size(facts.element));
-  const double possible =
-      facts.elsewhere ? kMostElsewhere : kMostPerByte * static_cast<double>(file_bytes) + kNeverWritten;
+  const double possible = facts.elsewhere ? kMostElsewhere : kMostPerByte * static_cast<double>(file_bytes);
   if (facts.rows < 0 || facts.width < 0 || claimed > possible)
     fail(fmt::format("claims {} rows of {} in a file of {} bytes", facts.rows, facts.width, file_bytes), place);
 }
@@ -69,7 +74,7 @@ void check_chunks(const ArrayFacts& facts, std::int64_t file_bytes, const Place&
     fail(fmt::format("has {} chunks where {} belong", facts.chunks.size() / 3, count), place);
   for (std::int64_t i = 0; i < count; ++i) {
     const ChunkLocation at = facts.chunk(i);
-    if (at.bytes == 0) continue;
+    if (at.bytes == 0) fail_unwritten(i / facts.chunks_across() * facts.chunk_rows, place);
     if (facts.storage == Storage::plain_chunks && at.bytes != facts.chunk_bytes())
       fail(fmt::format("the chunk at row {} has {} bytes instead of {}", i / facts.chunks_across() * facts.chunk_rows,
                        at.bytes, facts.chunk_bytes()),
@@ -112,8 +117,6 @@ void check_facts(const ArrayFacts& facts, std::int64_t file_bytes, const Place& 
   if (facts.storage == Storage::contiguous)
     check_range(static_cast<std::uint64_t>(facts.address), static_cast<std::uint64_t>(facts.rows) * facts.row_bytes(),
                 file_bytes, place);
-  if (!facts.fill.empty() && facts.fill.size() != element_size(facts.element))
-    fail("the value of rows that were never written is of another type", place);
   std::vector<Extent> extents = extents_of(facts);
   if (const std::size_t i = find_overlap(extents); i < extents.size())
     fail(fmt::format("two of its chunks share the bytes {} to {}", extents[i + 1].begin,
@@ -129,7 +132,7 @@ std::vector<Extent> extents_of(const ArrayFacts& facts) {
   }
   for (std::size_t i = 0; i < facts.chunks.size() / 3; ++i) {
     const ChunkLocation at = facts.chunk(static_cast<std::int64_t>(i));
-    if (at.bytes > 0) extents.push_back({at.address, at.address + at.bytes});
+    extents.push_back({at.address, at.address + at.bytes});
   }
   return extents;
 }

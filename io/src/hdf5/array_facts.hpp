@@ -19,7 +19,7 @@ enum class Storage : std::uint8_t {
   by_hdf5          ///< anything else, read and converted by HDF5 itself
 };
 
-/// Where a chunk is; `bytes` is 0 when it was never written.
+/// Where a chunk is; `bytes` is 0 when it was never written, or the way to it is lost.
 struct ChunkLocation {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
@@ -42,7 +42,6 @@ struct ArrayFacts {
   std::int64_t deflate_filter = -1;
   bool located = false;              ///< whether `chunks` says where all of them are, in row-major order
   std::vector<std::int64_t> chunks;  ///< address, bytes and skipped filters of one after the other
-  std::string fill;                  ///< the number that stands for rows never written; empty when there is none
   std::int64_t hdf5_cache = 0;       ///< bytes that HDF5 holds while it reads rows itself
 
   std::size_t row_bytes() const noexcept { return static_cast<std::size_t>(width) * element_size(element); }

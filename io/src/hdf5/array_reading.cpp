@@ -144,8 +144,10 @@ bool read_filters(hid_t creation, std::size_t size, ArrayFacts& facts, const Pla
     char name[64] = {};
     const H5Z_filter_t filter =
         H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &count, values, sizeof(name), name, nullptr);
-    if (filter == H5Z_FILTER_SHUFFLE && facts.shuffle_filter < 0 && facts.deflate_filter < 0 && count == 1 &&
-        values[0] == size) {
+    if (filter == H5Z_FILTER_SHUFFLE && (count != 1 || values[0] != size))
+      throw Error(ErrorKind::data,
+                  fmt::format("claims numbers of {} bytes, but has {}: the file is damaged", values[0], size), place);
+    if (filter == H5Z_FILTER_SHUFFLE && facts.shuffle_filter < 0 && facts.deflate_filter < 0) {
       facts.shuffle_filter = i;
     } else if (filter == H5Z_FILTER_DEFLATE && facts.deflate_filter < 0) {
       facts.deflate_filter = i;
@@ -190,7 +192,8 @@ void read_chunking(hid_t dataset, hid_t creation, bool by_address, bool native, 
     throw Error(ErrorKind::data, "claims chunks without rows: the file is damaged", place);
   unsigned options = 0;
   H5Pget_chunk_opts(creation, &options);
-  const bool ours = read_filters(creation, element_size(facts.element), facts, place);
+  const Handle stored(H5Dget_type(dataset), H5Tclose);
+  const bool ours = read_filters(creation, H5Tget_size(stored.get()), facts, place);
   if (native && options == 0 && ours) {
     const double chunks = static_cast<double>(facts.chunks_down()) * static_cast<double>(facts.chunks_across());
     const bool filtered = facts.shuffle_filter >= 0 || facts.deflate_filter >= 0;
@@ -204,6 +207,21 @@ void read_chunking(hid_t dataset, hid_t creation, bool by_address, bool native, 
                                static_cast<double>(element_size(facts.element)) *
                                static_cast<double>(facts.chunks_across());
   facts.hdf5_cache = static_cast<std::int64_t>(std::min<double>(row_of_chunks, kMaxHdf5Cache));
+}
+
+/// HDF5 would make up numbers for rows that are not there.
+void require_written(hid_t dataset, const ArrayFacts& facts, const Place& place) {
+  const Handle space(H5Dget_space(dataset), H5Sclose);
+  hsize_t chunks = 0;
+  const bool written = facts.chunk_rows == 0
+                           ? H5Dget_storage_size(dataset) > 0
+                           : H5Dget_num_chunks(dataset, space.get(), &chunks) >= 0 &&
+                                 static_cast<double>(chunks) >= static_cast<double>(facts.chunks_down()) *
+                                                                    static_cast<double>(facts.chunks_across());
+  if (written) return;
+  H5Eclear2(H5E_DEFAULT);
+  throw Error(ErrorKind::data, "has rows that were never written: write them, zeros included (or the file is damaged)",
+              place);
 }
 
 }  // namespace
@@ -237,13 +255,10 @@ ArrayFacts read_facts(hid_t dataset, bool has_file_addresses, const Place& place
       facts.address = static_cast<std::int64_t>(address);
     }
   } else if (layout == H5D_CHUNKED) {
-    std::byte fill[sizeof(double)] = {};
-    const Handle stored(H5Dget_type(dataset), H5Tclose);
-    if (type.native && H5Pget_fill_value(creation.get(), stored.get(), fill) >= 0)
-      facts.fill.assign(reinterpret_cast<const char*>(fill), element_size(facts.element));
-    H5Eclear2(H5E_DEFAULT);
     read_chunking(dataset, creation.get(), has_file_addresses, type.native, facts, place);
   }
+  if (facts.storage == Storage::by_hdf5 && !facts.elsewhere && facts.rows > 0 && facts.width > 0)
+    require_written(dataset, facts, place);
   return facts;
 }
 
@@ -270,7 +285,8 @@ std::string read_rows(hid_t dataset, std::int64_t first, std::int64_t rows, cons
   return bytes;
 }
 
-std::string read_chunk(hid_t dataset, std::int64_t index, std::int64_t file_bytes, const Place& place) {
+std::string read_chunks(hid_t dataset, std::int64_t first, std::int64_t count, std::int64_t file_bytes,
+                        const Place& place) {
   ArrayFacts facts;
   read_shape(dataset, facts, place);
   const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
@@ -279,31 +295,30 @@ std::string read_chunk(hid_t dataset, std::int64_t index, std::int64_t file_byte
     fail(ErrorKind::data, "cannot tell its chunks", place);
   facts.chunk_rows = static_cast<std::int64_t>(chunk[0]);
   facts.chunk_columns = facts.rank == 2 ? static_cast<std::int64_t>(chunk[1]) : 1;
-  const std::int64_t first = index / facts.chunks_across() * facts.chunk_rows;
-  const hsize_t corner[2] = {static_cast<hsize_t>(first),
-                             static_cast<hsize_t>(index % facts.chunks_across() * facts.chunk_columns)};
-  hsize_t stored = 0;
-  if (H5Dget_chunk_storage_size(dataset, corner, &stored) < 0) {
-    // Also what HDF5 says of a chunk that was never written; the slow way of asking tells the two apart.
-    unsigned mask = 0;
-    haddr_t address = HADDR_UNDEF;
-    const std::string why = take_error_text();
-    if (H5Dget_chunk_info_by_coord(dataset, corner, &mask, &address, &stored) >= 0 && address == HADDR_UNDEF) return {};
-    throw Error(ErrorKind::data, fmt::format("the chunk at row {} cannot be found: {}", first, why), place);
+  std::string bytes;
+  for (std::int64_t index = first; index < first + count; ++index) {
+    const std::int64_t row = index / facts.chunks_across() * facts.chunk_rows;
+    const hsize_t corner[2] = {static_cast<hsize_t>(row),
+                               static_cast<hsize_t>(index % facts.chunks_across() * facts.chunk_columns)};
+    hsize_t stored = 0;
+    if (H5Dget_chunk_storage_size(dataset, corner, &stored) < 0 || stored == 0)
+      fail(ErrorKind::data, fmt::format("row {} and others after it were never written, or cannot be found", row),
+           place);
+    if (stored > static_cast<hsize_t>(file_bytes))
+      throw Error(ErrorKind::data,
+                  fmt::format("the chunk at row {} claims {} bytes in a file of {}: the file is damaged", row, stored,
+                              file_bytes),
+                  place);
+    const std::size_t head = bytes.size();
+    bytes.resize(head + 2 * sizeof(std::uint64_t) + stored);
+    std::uint32_t skipped = 0;
+    if (H5Dread_chunk(dataset, H5P_DEFAULT, corner, &skipped, bytes.data() + head + 2 * sizeof(std::uint64_t)) < 0)
+      fail(ErrorKind::data, fmt::format("the chunk at row {} cannot be read", row), place);
+    std::string numbers;
+    put_u64(numbers, skipped);
+    put_u64(numbers, stored);
+    bytes.replace(head, numbers.size(), numbers);
   }
-  if (stored == 0) return {};
-  if (stored > static_cast<hsize_t>(file_bytes))
-    throw Error(ErrorKind::data,
-                fmt::format("the chunk at row {} claims {} bytes in a file of {}: the file is damaged", first, stored,
-                            file_bytes),
-                place);
-  std::string bytes(sizeof(std::uint64_t) + stored, '\0');
-  std::uint32_t skipped = 0;
-  if (H5Dread_chunk(dataset, H5P_DEFAULT, corner, &skipped, bytes.data() + sizeof(std::uint64_t)) < 0)
-    fail(ErrorKind::data, fmt::format("the chunk at row {} cannot be read", first), place);
-  std::string head;
-  put_u64(head, skipped);
-  bytes.replace(0, head.size(), head);
   return bytes;
 }
 

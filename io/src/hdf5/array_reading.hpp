@@ -19,8 +19,9 @@ ArrayFacts read_facts(hid_t dataset, bool has_file_addresses, const Place& place
 /// The numbers of rows [first, first + rows), as the facts' element.
 std::string read_rows(hid_t dataset, std::int64_t first, std::int64_t rows, const Place& place);
 
-/// The filters that chunk number `index` was stored without, and its bytes as the file holds them; nothing at all when
-/// it was never written.
-std::string read_chunk(hid_t dataset, std::int64_t index, std::int64_t file_bytes, const Place& place);
+/// Of chunks [first, first + count), one behind the other: the filters it was stored without and its length, in eight
+/// bytes each, and its bytes as the file holds them.
+std::string read_chunks(hid_t dataset, std::int64_t first, std::int64_t count, std::int64_t file_bytes,
+                        const Place& place);
 
 }  // namespace scrm::hdf5

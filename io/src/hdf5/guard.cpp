@@ -27,7 +27,7 @@ namespace scrm {
 namespace {
 
 // CPU time that HDF5 may spend on a question, and what it may spend besides on every byte of data.
-constexpr double kSeconds = 0.7;
+constexpr double kSeconds = 0.4;
 constexpr double kSecondsPerByte = 1 / 50e6;
 // Memory that the process may take besides what it began with; chunks of a gigabyte are beyond all reason.
 constexpr std::uint64_t kMemory = std::uint64_t{1} << 30;
@@ -73,7 +73,7 @@ std::optional<std::string> receive_message(int socket) {
 double data_bytes(const Hdf5Request& request) {
   switch (request.question) {
     case Question::rows:
-    case Question::chunk:
+    case Question::chunks:
     case Question::texts:
     case Question::numbers:
     case Question::integers:

@@ -154,8 +154,22 @@ std::string Hdf5File::read_rows(const ArrayFacts& facts, std::int64_t first, std
   return bytes;
 }
 
-std::string Hdf5File::read_chunk(const ArrayFacts& facts, std::int64_t index) const {
-  return ask(Question::chunk, facts.name, "", index);
+std::vector<StoredChunk> Hdf5File::read_chunks(const ArrayFacts& facts, std::int64_t first, std::int64_t count) const {
+  const std::string reply = ask(Question::chunks, facts.name, "", first, count);
+  std::vector<StoredChunk> chunks(static_cast<std::size_t>(count));
+  std::string_view left = reply;
+  constexpr std::size_t kHead = 2 * sizeof(std::uint64_t);
+  for (StoredChunk& chunk : chunks) {
+    const std::uint64_t length = left.size() < kHead ? 0 : get_u64(left.substr(kHead / 2));
+    if (length == 0 || length > left.size() - kHead)
+      fail("has other chunks than HDF5 said: the file is damaged", {*path_, facts.name});
+    chunk.skipped_filters = get_u64(left);
+    chunk.length = length;
+    chunk.bytes = pool_->take(length);
+    std::memcpy(chunk.bytes.get(), left.data() + kHead, length);
+    left.remove_prefix(kHead + length);
+  }
+  return chunks;
 }
 
 std::vector<std::int64_t> Hdf5File::shape(const std::string& name) const {

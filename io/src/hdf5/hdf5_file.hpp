@@ -16,6 +16,12 @@
 
 namespace scrm {
 
+struct StoredChunk {
+  std::uint64_t skipped_filters = 0;  ///< bit i: filter i was not applied
+  BufferPool::Buffer bytes;
+  std::size_t length = 0;
+};
+
 /// HDF5 is asked in this process about files whose seal is whole, and in another one about all others; the answers are
 /// checked either way. Not for several threads at once; copies are independent of each other.
 class Hdf5File {
@@ -56,9 +62,8 @@ class Hdf5File {
 
   /// What only HDF5 can read: numbers of rows [first, first + rows) as the facts' element.
   std::string read_rows(const ArrayFacts& facts, std::int64_t first, std::int64_t rows) const;
-  /// The filters chunk number `index` was stored without, in eight bytes, and its own; nothing when it was never
-  /// written.
-  std::string read_chunk(const ArrayFacts& facts, std::int64_t index) const;
+  /// Chunks [first, first + count) as the file holds them.
+  std::vector<StoredChunk> read_chunks(const ArrayFacts& facts, std::int64_t first, std::int64_t count) const;
 
   /// Of any dataset, whole.
   std::vector<std::int64_t> shape(const std::string& name) const;

@@ -268,8 +268,8 @@ std::string Hdf5Service::answer(const Hdf5Request& request) {
       return serialize_facts(hdf5::read_facts(dataset.get(), file.has_file_addresses, place_of(request)));
     case Question::rows:
       return hdf5::read_rows(dataset.get(), request.first, request.count, place_of(request));
-    case Question::chunk:
-      return hdf5::read_chunk(dataset.get(), request.first, request.identity.bytes, place_of(request));
+    case Question::chunks:
+      return hdf5::read_chunks(dataset.get(), request.first, request.count, request.identity.bytes, place_of(request));
     case Question::shape:
       return serialized(read_shape(dataset.get(), request));
     case Question::texts: {

@@ -21,7 +21,7 @@ enum class Question : std::int64_t {
   members,          ///< names in the group `object`
   array,            ///< ArrayFacts of the dataset `object`
   rows,             ///< numbers of rows [first, first + count), in the machine's own order
-  chunk,            ///< the filters it was stored without, and the bytes of chunk number `first`
+  chunks,           ///< what read_chunks() gives of chunks [first, first + count)
   shape,            ///< of any dataset
   texts,            ///< all texts of a dataset
   numbers,          ///< all numbers of a dataset as doubles

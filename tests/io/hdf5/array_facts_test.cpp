@@ -28,8 +28,7 @@ ArrayFacts chunked() {
   facts.chunk_rows = 100;
   facts.chunk_columns = 2;
   facts.located = true;
-  facts.chunks = {4096, 1600, 0, 8192, 1600, 0, 0, 0, 0};
-  facts.fill = std::string(8, '\0');
+  facts.chunks = {4096, 1600, 0, 8192, 1600, 0, 16384, 1600, 0};
   return facts;
 }
 
@@ -106,7 +105,7 @@ TEST_CASE("array facts: what cannot be true is named") {
       {"the chunk at row 100 has 1599 bytes instead of 1600", chunked(), [](ArrayFacts& f) { f.chunks[4] = 1599; }},
       {"cut short", chunked(), [](ArrayFacts& f) { f.chunks[3] = kFileBytes - 1599; }},
       {"share the bytes", chunked(), [](ArrayFacts& f) { f.chunks[3] = 4096 + 1599; }},
-      {"never written", chunked(), [](ArrayFacts& f) { f.fill = "four"; }},
+      {"row 100 and others after it were never written", chunked(), [](ArrayFacts& f) { f.chunks[4] = 0; }},
   };
   for (const Case& one : cases) {
     ArrayFacts facts = one.facts;

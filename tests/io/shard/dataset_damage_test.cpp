@@ -237,3 +237,23 @@ shard('other.h5', usual(50)); shard('single.h5', usual(50))
   std::filesystem::rename(folder / "other.h5", folder / "many/05.h5");
   CHECK(says(complaint([&] { many.fetch(0, many.rows()); }), {"many/05.h5", "replaced"}));
 }
+
+TEST_CASE("dataset: rows that were never written are named, whatever HDF5 would make up for them") {
+  const Folder folder;
+  run_python(folder, R"(
+ways = dict(plain={}, gzip=dict(compression='gzip', chunks=(500,)), chunked=dict(chunks=(500,)),
+            big=dict(chunks=(500,), dtype='>f8'), many=dict(chunks=(1,), shape=(2100,)))
+for name, how in ways.items():
+    with h5py.File(name + '.h5', 'w') as f:
+        attrs(f)
+        n = how.get('shape', (5000,))[0]
+        d = f.create_dataset('loss', **{**dict(shape=(n,), dtype='f8', fillvalue=2.5), **how})
+        if name != 'plain': d[:n // 2] = 1
+        f['action'] = act(n); f['propensity'] = prop(n)
+)");
+  for (const char* name : {"plain.h5", "gzip.h5", "chunked.h5", "big.h5", "many.h5"}) {
+    const std::string said = reading_complaint({folder / name});
+    CAPTURE(said);
+    CHECK(says(said, {name, ": loss: ", "never written"}));
+  }
+}

@@ -142,31 +142,6 @@ c = usual(50, 4); c['loss'] = c['loss'][:, None]; shard('column_of_one.h5', c)
   }
 }
 
-TEST_CASE("dataset: chunks that were never written hold the fill value") {
-  const Folder folder;
-  run_python(folder, R"(
-for name, how in dict(plain={}, gzip=dict(compression='gzip')).items():
-    with h5py.File(name + '.h5', 'w') as f:
-        attrs(f)
-        f.create_dataset('context', (5000, 2), 'f8', chunks=(500, 2), fillvalue=2.5, **how)[1000:1500] = 7
-        f.create_dataset('action', (5000,), 'f8', chunks=(500,), **how)
-        f.create_dataset('loss', (5000,), 'f8')
-        f.create_dataset('propensity', (5000,), 'f8', fillvalue=0.5)
-)");
-  for (const char* name : {"plain.h5", "gzip.h5"}) {
-    Dataset data({folder / name}, {});
-    std::int64_t wrong = 0;
-    for_each_block(data, 1234, 1000, [&](const Block& block, std::int64_t first) {
-      for (int i = 0; i < block.rows; ++i) {
-        const bool written = first + i >= 1000 && first + i < 1500;
-        wrong += context_at(block, i, 1) != (written ? 7 : 2.5);
-        wrong += block.action[i] != 0 || block.loss[i] != 0 || block.propensity[i] != 0.5;
-      }
-    });
-    CHECK(wrong == 0);
-  }
-}
-
 TEST_CASE("dataset: categorical actions of any integer type, and text and number attributes of any make") {
   const Folder folder;
   run_python(folder, R"(
