@@ -1,6 +1,7 @@
 #include "cli/thread_reserve.hpp"
 
 #include <dlfcn.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/resource.h>
 
@@ -126,10 +127,12 @@ bool run_on_parked_thread(pthread_t* thread, const pthread_attr_t* attributes, R
 ReservedThreads reserve_threads(int count) {
   ReservedThreads result;
   pthread_attr_t attributes;
-  const std::optional<std::size_t> space = address_space_left();
   const int asked = count;
-  if (space)
-    count = std::min<int>(count, static_cast<int>(std::min<std::size_t>(*space / kThreadAddressSpace, 4096)) - 1);
+  if (const std::optional<std::size_t> space = address_space_left()) {
+    const auto room = static_cast<int>(std::min<std::size_t>(*space / 2 / kThreadAddressSpace, 1 << 16));
+    count = std::min(count, std::max(1, room) - 1);
+    mallopt(M_ARENA_MAX, 1);  // every further heap would reserve 64 MB
+  }
   result.error = pthread_attr_init(&attributes);
   if (result.error != 0) return result;
   pthread_attr_setstacksize(&attributes, kStackBytes);
