@@ -27,6 +27,14 @@ std::optional<std::size_t> address_space_left() {
 
 // Sanitizers have a pthread_create of their own, which has to see every thread begin.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SCRM_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SCRM_SANITIZED
+#endif
+#endif
+
+#if defined(SCRM_SANITIZED)
 
 namespace scrm {
 
