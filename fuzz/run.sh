@@ -28,10 +28,10 @@ for target in "${targets[@]}"; do
   mkdir -p "$findings" "$found"
   echo "== $target: $seconds s"
   if [ "$preset" = fuzz ]; then
-    # Forked: a finding is kept and the search goes on. Half a gigabyte is far more than any of these inputs is worth.
+    # Forked: a finding is kept and the search goes on. A gigabyte is far more than any of these inputs is worth.
     "$program" -fork=1 -ignore_crashes=1 -ignore_timeouts=1 -ignore_ooms=1 -max_total_time="$seconds" -timeout=10 \
       -rss_limit_mb=1024 -max_len=65536 -artifact_prefix="$findings/" "$found" "fuzz/corpus/$target" 2>&1 |
-      grep -E '^#[0-9]+: cov|ERROR|SUMMARY' | tail -n 5
+      { grep -E '^#[0-9]+: cov|ERROR|SUMMARY' || true; } | tail -n 5
   else
     end=$((SECONDS + seconds))
     seed=$RANDOM

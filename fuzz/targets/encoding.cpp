@@ -24,7 +24,7 @@ class Bytes {
   T next() {
     T value{};
     const std::size_t size = std::min(sizeof value, left_);
-    std::memcpy(&value, data_, size);
+    if (size > 0) std::memcpy(&value, data_, size);
     data_ += size;
     left_ -= size;
     return value;

@@ -20,7 +20,7 @@
 namespace scrm {
 namespace {
 
-/// Bytes of memory this process may use: the machine's, or less inside a container or under `ulimit -v`.
+/// Bytes of memory this process may use: the machine's, or less inside a container with a limit.
 std::size_t available_memory() {
   std::size_t bytes =
       static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -28,7 +28,7 @@ std::size_t available_memory() {
     std::size_t limit = 0;
     if (std::ifstream(file) >> limit && limit > 0) bytes = std::min(bytes, limit);
   }
-  return std::min(bytes, address_space_left().value_or(bytes));
+  return bytes;
 }
 
 /// Bytes in one unit; 0 when there is no such unit. As in the GNU tools, M is 2^20 and MB is 10^6.
@@ -42,14 +42,17 @@ double unit_bytes(std::string unit) {
   return rest == "B" ? std::pow(1000.0, static_cast<double>(power) + 1) : 0;
 }
 
-/// Makes the threads that the command will use and puts the number right where there are fewer.
+/// Makes the threads that the command will use and puts the number right where there are fewer, and the memory where
+/// there is less.
 void start_threads(CommonOptions& options, MainThread main_thread) {
-  const std::optional<std::size_t> space = address_space_left();
-  if (space && *space < kThreadAddressSpace) {
-    throw Error(ErrorKind::run, fmt::format("the address space is limited (ulimit -v) and {} of it are left, where {} "
-                                            "are needed; raise the limit",
-                                            human_bytes(static_cast<double>(*space)),
-                                            human_bytes(static_cast<double>(kThreadAddressSpace))));
+  if (const std::optional<std::size_t> space = address_space_left()) {
+    if (*space < kLeastAddressSpace) {
+      throw Error(ErrorKind::run, fmt::format("the address space is limited (ulimit -v) and {} of it are left, where "
+                                              "{} are needed; raise the limit",
+                                              human_bytes(static_cast<double>(*space)),
+                                              human_bytes(static_cast<double>(kLeastAddressSpace))));
+    }
+    options.memory = std::min(options.memory, *space / 4);
   }
   const int working = main_thread == MainThread::works ? 1 : 0;
   const ReservedThreads reserved = reserve_threads(options.threads - working);

@@ -1,6 +1,7 @@
 #include "cli/thread_reserve.hpp"
 
 #include <dlfcn.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/resource.h>
 
@@ -26,6 +27,14 @@ std::optional<std::size_t> address_space_left() {
 
 // Sanitizers have a pthread_create of their own, which has to see every thread begin.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SCRM_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SCRM_SANITIZED
+#endif
+#endif
+
+#if defined(SCRM_SANITIZED)
 
 namespace scrm {
 
@@ -126,10 +135,12 @@ bool run_on_parked_thread(pthread_t* thread, const pthread_attr_t* attributes, R
 ReservedThreads reserve_threads(int count) {
   ReservedThreads result;
   pthread_attr_t attributes;
-  const std::optional<std::size_t> space = address_space_left();
   const int asked = count;
-  if (space)
-    count = std::min<int>(count, static_cast<int>(std::min<std::size_t>(*space / kThreadAddressSpace, 4096)) - 1);
+  if (const std::optional<std::size_t> space = address_space_left()) {
+    const auto room = static_cast<int>(std::min<std::size_t>(*space / 2 / kThreadAddressSpace, 1 << 16));
+    count = std::min(count, std::max(1, room) - 1);
+    mallopt(M_ARENA_MAX, 1);  // every further heap would reserve 64 MB
+  }
   result.error = pthread_attr_init(&attributes);
   if (result.error != 0) return result;
   pthread_attr_setstacksize(&attributes, kStackBytes);

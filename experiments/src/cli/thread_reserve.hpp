@@ -10,9 +10,11 @@ namespace scrm {
 /// Bytes of address space that this process may still take, where it is limited (`ulimit -v`).
 std::optional<std::size_t> address_space_left();
 
-/// What a thread may take of it: its stack and heap, and a buffer of OpenBLAS's, which waits forever for one that it
-/// cannot have. HDF5, too, does not survive a refusal. So none of them is to meet one.
+/// What a thread may take of it: its stack, and a buffer of OpenBLAS's, which waits forever for one that it cannot
+/// have. HDF5, too, does not survive a refusal. So none of them is to meet one: threads get half of what is left, rows
+/// a quarter, and where less than this much is left no command begins.
 inline constexpr std::size_t kThreadAddressSpace = std::size_t{160} << 20U;
+inline constexpr std::size_t kLeastAddressSpace = std::size_t{256} << 20U;
 
 struct ReservedThreads {
   int started = 0;  ///< threads that wait for TBB to take them
@@ -21,8 +23,8 @@ struct ReservedThreads {
 
 /// Makes up to `count` threads, on which everything that TBB starts later will run. TBB makes its threads in the middle
 /// of a loop and cannot go on when one is refused, which happens under `ulimit -v`, `ulimit -u` or a container's limit.
-/// Each of them, and the caller's, has its kThreadAddressSpace. To be called once, with the most threads that will ever
-/// be in use beside the caller's.
+/// Where address space is limited there are no more than half of it has room for. To be called once, with the most
+/// threads that will ever be in use beside the caller's.
 ReservedThreads reserve_threads(int count);
 
 /// Calls program(argc, argv): here, or where the stack is tiny (`ulimit -s 64`) on a thread whose stack is not.
