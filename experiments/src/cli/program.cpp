@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +16,7 @@
 
 #include "cli/command.hpp"
 #include "cli/openblas_repair.hpp"
+#include "cli/outputs.hpp"
 #include "report/terminal.hpp"
 #include "report/version.hpp"
 #include "scrm/io/error.hpp"
@@ -176,8 +176,7 @@ int parse_and_run(CLI::App& program, int argc, char** argv) {
 }  // namespace
 
 int run_program(int argc, char** argv) {
-  // A closed pipe is seen where output is flushed, after files are complete; the default would kill us in mid-write.
-  std::signal(SIGPIPE, SIG_IGN);
+  set_up_signals();
   repair_openblas(argv);
 
   CLI::App program("Evaluate and learn decision policies from logged bandit data.", "scrm");

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "scrm/io/path_checks.hpp"
+
 namespace scrm {
 
 Hdf5File::~Hdf5File() {
@@ -22,7 +24,8 @@ Hdf5File open_hdf5_file(const std::string& path, std::shared_ptr<BufferPool> poo
   file.path = std::make_shared<const std::string>(path);
   file.pool = std::move(pool);
   const Place place{.file = path};
-  file.descriptor = std::make_shared<const Descriptor>(path, O_RDONLY);
+  require_file(path);
+  file.descriptor = std::make_shared<const Descriptor>(path, O_RDONLY | O_NONBLOCK);
   struct stat status {};
   if (!file.descriptor->open() || ::fstat(file.descriptor->get(), &status) != 0) {
     throw Error(ErrorKind::file, std::string("cannot be opened: ") + std::strerror(errno), place);
