@@ -158,6 +158,17 @@ class Interrupted(SweepTest):
     def test_a_polite_kill_does_the_same(self):
         self.interrupted(signal.SIGTERM)
 
+    def test_the_end_of_the_terminal_does_the_same(self):
+        self.interrupted(signal.SIGHUP)
+
+    def test_nohup_is_respected(self):
+        sweep_file = self.write(**KEYS)
+        process = self.start(sweep_file, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.wait_for_runs(process, self.dir / "results.h5.journal", 10_000)
+        process.send_signal(signal.SIGHUP)
+        _, message = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0, message)
+
 
 class FullDisk(SweepTest):
     KEYS = dict(environments=["pricing"], methods=["baseline", "crm", "scrm"], seeds=4, rollouts=3)
