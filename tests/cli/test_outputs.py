@@ -9,8 +9,9 @@ import subprocess
 import unittest
 
 import h5py
+import numpy as np
 
-from harness import PROGRAM, ProgramTest, gaussian_log, main, run
+from harness import PROGRAM, ProgramTest, gaussian_log, main, run, run_json
 from sweeps import SweepTest, archive
 
 POLICY = 'kind = "gaussian"\nfeatures = "linear"\nscale = 0.5\ntheta = [0.0, 0.3, 0.1, 0.2]\n'
@@ -225,6 +226,22 @@ class Arithmetic(SweepTest):
         _, done = self.sweep(self.write("more.toml", **{**SWEEP, "seeds": 21}), "--resume", check=2)
         self.assertIn("results.h5: these runs were made with instruction set SSE4", done.stderr)
         self.assertEqual(path.read_bytes(), whole)
+
+
+    def test_another_instruction_set_changes_the_last_digits_alone(self):
+        run("simulate", "pricing", "--rows", 20000, "--seed", 1, "--out", "logs", "--policy-out", "policy.toml",
+            cwd=self.dir)
+        (self.dir / "target.toml").write_text(
+            'kind = "gaussian"\nscale = 0.5\ntheta = [0.0, 0.4, 0.4, 0.4, 0, 0, 0, 0, 0, 0, 0]\n')
+        found = []
+        for name, env in (("here", {}), ("other", self.OTHER)):
+            evaluated = run_json("evaluate", "logs", "--policy", "target.toml", env=env, cwd=self.dir)["policies"][0]
+            learned = run_json("learn", "logs", "--lambda", 1, "--out", f"{name}.toml", env=env, cwd=self.dir)
+            losses = archive(self.sweep(self.file, out=f"{name}.h5", env=env)[0])["loss"]
+            found.append(([one[key] for one in evaluated["estimates"] for key in ("value", "stderr")],
+                          [learned["objective"]], losses))
+        for one, other, tolerance in zip(*found, (1e-12, 1e-10, 1e-6)):
+            np.testing.assert_allclose(one, other, rtol=tolerance)
 
 
 class Equal(SweepTest):
