@@ -18,6 +18,8 @@ namespace {
 
 constexpr const char* kInstructionSet = "instruction_set";
 constexpr const char* kOpenblasCore = "openblas_core";
+constexpr const char* kReplaces = "replaces_archive";
+constexpr const char* kYes = "yes";
 
 /// A value of the first lines of a journal's header, before the options of its experiments; empty where there is none.
 std::string header_value(const std::string& header, const std::string& name) {
@@ -37,13 +39,16 @@ FinishedRuns::FinishedRuns(const SweepPlan& plan, const SweepOptions& options)
     : plan_(plan), options_(options), journal_path_(sweep_journal(options.out)) {}
 
 void FinishedRuns::load() {
-  journal_header_ = fmt::format("{} = {}\n{} = {}\n{}", kInstructionSet, active_isa(), kOpenblasCore, openblas_core(),
-                                plan_.options_text());
   std::error_code unknown;
   const bool archive_exists = std::filesystem::exists(options_.out, unknown);
   const std::optional<JournalContents> journal = read_journal(journal_path_);
+  // A sweep that was begun to replace an archive goes on to do so, whoever resumes it.
+  const bool replaces = options_.resume ? journal && header_value(journal->header_text, kReplaces) == kYes
+                                        : archive_exists && options_.overwrite;
+  journal_header_ = fmt::format("{}{} = {}\n{} = {}\n{}", replaces ? fmt::format("{} = {}\n", kReplaces, kYes) : "",
+                                kInstructionSet, active_isa(), kOpenblasCore, openblas_core(), plan_.options_text());
   if (!options_.resume) return require_nothing_lost(archive_exists, journal);
-  if (archive_exists) {
+  if (archive_exists && !replaces) {
     ResultArchive archive = read_archive(options_.out);
     require_same_arithmetic(archive.attributes[kInstructionSet], archive.attributes[kOpenblasCore], options_.out);
     require_same_options(archive.attributes["options"], options_.out);
