@@ -39,7 +39,7 @@ say "What two other policies would have done"
 "$scrm" evaluate "$work/logs" --policy "$work/dearer.toml" --policy "$work/dearest.toml"
 
 say "A better policy, learned from the same logs"
-"$scrm" learn "$work/logs" --kind gaussian --scale 0.5 --lambda 1 --out "$work/learned.toml"
+"$scrm" learn "$work/logs" --kind gaussian --scale 0.5 --lambda 1 --out "$work/learned.toml" --overwrite
 
 say "Learn once or learn, deploy and learn again? CRM against SCRM, 10 seeds"
 "$scrm" sweep examples/compare.toml --out "$work/results.h5" --overwrite

@@ -30,8 +30,8 @@ class Growth:
         data = os.path.join(self.folder, "data")
         policy = os.path.join(self.folder, "policy.toml")
         shutil.rmtree(data, ignore_errors=True)
-        run(self.program, "simulate", environment, "--rows", str(rows), "--out", data, "--policy-out", policy, "--quiet",
-            *map(str, options))
+        run(self.program, "simulate", environment, "--rows", str(rows), "--out", data, "--policy-out", policy, "--overwrite",
+            "--quiet", *map(str, options))
         return data, policy
 
     def table(self, rows, features):

@@ -150,7 +150,7 @@ def process_rows(program, here):
         yield row("resident set / 128M, learn", f"{learn.rss / 2**20:.0f} MiB", "<= 1", learn.rss / 2**27)
         many = os.path.join(folder, "many")
         run(program, "simulate", "categorical", "--actions", "10000", "--rows", "100000", "--out", many, "--policy-out", policy,
-            "--quiet")
+            "--overwrite", "--quiet")
         wide = best_of(1, program, "evaluate", many, "--policy", policy, "--json", "--quiet", "--memory", "64M")
         yield row("resident set / 64M, 10,000 actions", f"{wide.rss / 2**20:.0f} MiB", "<= 1", wide.rss / 2**26)
 

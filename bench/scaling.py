@@ -45,7 +45,8 @@ def tasks(program, data, sweep, rows, row_bytes, folder):
     archive = os.path.join(folder, "sweep.h5")
     common = ["--quiet", "--json"]
     yield "evaluate", [program, "evaluate", data, "--policy", policy, *common], rows, row_bytes * rows
-    yield "learn", [program, "learn", data, "--start", policy, "--lambda", "0.1", "--out", learned, *common], rows, None
+    yield "learn", [program, "learn", data, "--start", policy, "--lambda", "0.1", "--out", learned, "--overwrite",
+                    *common], rows, None
     yield "sweep", [program, "sweep", sweep, "--out", archive, "--overwrite", *common], None, None
 
 

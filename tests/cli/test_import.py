@@ -190,8 +190,8 @@ class Import(ProgramTest):
         def peak(rows):
             path = self.dir / "long.csv"
             path.write_text(header + row * rows)
-            with subprocess.Popen([PROGRAM, "import", path, *CONTINUOUS, "--out", self.dir / "long.h5", "--quiet"],
-                                  stdout=subprocess.DEVNULL) as child:
+            with subprocess.Popen([PROGRAM, "import", path, *CONTINUOUS, "--out", self.dir / "long.h5", "--quiet",
+                                   "--overwrite"], stdout=subprocess.DEVNULL) as child:
                 _, status, usage = os.wait4(child.pid, 0)
                 child.returncode = os.waitstatus_to_exitcode(status)
             self.assertEqual(child.returncode, 0)

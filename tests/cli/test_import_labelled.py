@@ -128,7 +128,8 @@ class Import(LabelledTest):
         out = run("import", path, "--format", "libsvm", "--out", self.dir / "d.h5").stdout
         self.assertIn("7 labels", out)
         self.assertIn("labels were counted from 1, features from 1", out)
-        result = run_json("import", path, "--format", "libsvm", "--first-label", 0, "--out", self.dir / "d.h5")
+        result = run_json("import", path, "--format", "libsvm", "--first-label", 0, "--out", self.dir / "d.h5",
+                          "--overwrite")
         self.assertEqual((result["labels"], result["first_label"], result["rows"]), (8, 0, 2))
 
     def test_odd_shapes_arrive(self):
@@ -141,7 +142,7 @@ class Import(LabelledTest):
                 seen = run_json("inspect", out)
                 self.assertEqual((seen["rows"], seen["features"], seen["labels"]),
                                  (result["rows"], result["features"], 2))
-                run("import", path, "--format", "arff", "--labels", 2, "--out", out)
+                run("import", path, "--format", "arff", "--labels", 2, "--out", out, "--overwrite")
                 run("inspect", out)
 
     def test_pipes_are_read(self):
@@ -157,7 +158,8 @@ class Import(LabelledTest):
         self.write("set.xml", '<labels><label name="b"/></labels>')
         self.assertEqual(run_json("import", path, "--format", "arff", "--out", self.dir / "d.h5")["label_names"], ["b"])
         other = self.write("other.xml", '<labels><label name="b"/><label name="a"/></labels>')
-        named = run_json("import", path, "--format", "arff", "--label-xml", other, "--out", self.dir / "d.h5")
+        named = run_json("import", path, "--format", "arff", "--label-xml", other, "--out", self.dir / "d.h5",
+                         "--overwrite")
         self.assertEqual(named["label_names"], ["a", "b"])
 
     def test_bad_files_end_with_1_and_leave_nothing_behind(self):
@@ -176,7 +178,7 @@ class Import(LabelledTest):
         svm = self.write("d.svm", "1 1:1\n")
         out = ["--out", self.dir / "d.h5"]
         for option in (["--context", "x"], ["--action", "a"], ["--loss", "l"], ["--action-kind", "multilabel"],
-                       ["--delimiter", ";"], ["--skip-bad-rows"], ["--shards", 2], ["--overwrite"], ["--rollout", 1]):
+                       ["--delimiter", ";"], ["--skip-bad-rows"], ["--shards", 2], ["--rollout", 1]):
             for file, kind in ((path, "arff"), (svm, "libsvm")):
                 with self.subTest(option=option, kind=kind):
                     failed = run("import", file, "--format", kind, *out, *option, check=2)

@@ -29,7 +29,7 @@ class Learn(ProgramTest):
 
     def learn(self, *arguments, **options):
         return run_json("learn", self.dir / "logs.h5", "--start", self.dir / "start.toml", "--out",
-                        self.dir / "out.toml", *arguments, **options)
+                        self.dir / "out.toml", "--overwrite", *arguments, **options)
 
     def objective(self, theta, lam, estimator, alpha):
         w = gaussian(self.a, theta[0] + self.x @ theta[1:], 0.6) / self.p

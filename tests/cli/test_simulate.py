@@ -168,7 +168,7 @@ class Policies(ProgramTest):
                 with self.subTest(environment=environment, options=options):
                     policy = self.dir / "logging.toml"
                     logs = self.dir / f"{environment}{len(options)}"
-                    run("simulate", environment, "--rows", 5000, "--out", logs, "--policy-out", policy, *options)
+                    run("simulate", environment, "--rows", 5000, "--out", logs, "--policy-out", policy, "--overwrite", *options)
                     result = run_json("evaluate", logs, "--policy", policy)["policies"][0]["diagnostics"]
                     self.assertEqual((result["mean_weight"], result["max_weight"], result["ess"]), (1.0, 1.0, 5000))
 

@@ -96,6 +96,21 @@ class Killed(SweepTest):
         self.assertEqual(result["resumed"], int(found[1]) - 1)
         self.assert_same_bits(self.sweep(sweep_file, out="straight.h5")[0], self.dir / "results.h5")
 
+    def test_a_sweep_that_was_to_replace_an_archive_still_does(self):
+        path, _ = self.sweep(self.write("old.toml", **{**KEYS, "rollouts": 2, "seeds": 1}))
+        before = path.read_bytes()
+        sweep_file = self.write(**KEYS)
+        journal = self.dir / "results.h5.journal"
+        # Before its first run is finished, and after some are.
+        for options, size in [("--overwrite", 0), ("--resume", 10_000), ("--resume", 20_000)]:
+            process = self.start(sweep_file, options)
+            self.wait_for_runs(process, journal, size)
+            process.kill()
+            process.communicate()
+            self.assertEqual(path.read_bytes(), before)
+        self.sweep(sweep_file, "--resume")
+        self.assert_same_bits(self.sweep(sweep_file, out="straight.h5")[0], path)
+
     def test_a_sweep_that_goes_on_may_ask_for_more(self):
         sweep_file = self.write(**KEYS)
         process = self.start(sweep_file)
@@ -157,6 +172,17 @@ class Interrupted(SweepTest):
 
     def test_a_polite_kill_does_the_same(self):
         self.interrupted(signal.SIGTERM)
+
+    def test_the_end_of_the_terminal_does_the_same(self):
+        self.interrupted(signal.SIGHUP)
+
+    def test_nohup_is_respected(self):
+        sweep_file = self.write(**KEYS)
+        process = self.start(sweep_file, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.wait_for_runs(process, self.dir / "results.h5.journal", 10_000)
+        process.send_signal(signal.SIGHUP)
+        _, message = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0, message)
 
 
 class FullDisk(SweepTest):

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/outputs.hpp"
 #include "report/acted_csv.hpp"
 #include "report/clock.hpp"
 #include "report/terminal.hpp"
@@ -42,16 +44,6 @@ struct ActCommand {
   bool overwrite = false;
 };
 
-/// Fails where the output would replace the contexts by rows without losses.
-void require_distinct_output(const std::string& out, const std::vector<std::string>& contexts) {
-  std::error_code error;
-  for (const std::string& path : contexts) {
-    if (fs::equivalent(out, path, error) || fs::equivalent(out, fs::absolute(path).parent_path(), error)) {
-      fail_usage(fmt::format("the contexts are in {} itself; write elsewhere", out));
-    }
-  }
-}
-
 void validate_options(const ActCommand& command, const Policy& policy) {
   if (command.out.empty() == command.csv.empty()) {
     fail_usage(command.out.empty() ? "--out is missing: name a folder for the shards (or a CSV file with --csv)"
@@ -77,7 +69,17 @@ void validate_options(const ActCommand& command, const Policy& policy) {
           "--contexts {}: name the columns of a CSV file with --context, for instance --context 'x*'", path));
     }
   }
-  require_distinct_output(command.out.empty() ? command.csv : command.out, command.contexts);
+}
+
+/// Fails where the output is there already or is an input.
+void prepare_output(const ActCommand& command) {
+  std::vector<std::string> inputs = command.contexts;
+  inputs.push_back(command.policy);
+  if (command.csv.empty()) {
+    prepare_output_folder(command.out, inputs, command.common);
+  } else {
+    prepare_output_file(command.csv, inputs, command.overwrite, command.common);
+  }
 }
 
 /// Where rows go: a folder of shards or a CSV file, which appears when all is well.
@@ -88,22 +90,21 @@ class Output {
       folder_.emplace(command.out, command.overwrite);
       return;
     }
-    if (fs::exists(command.csv) && !command.overwrite) {
-      throw Error(ErrorKind::file, "is there already; --overwrite replaces it", {.file = command.csv});
-    }
     file_.emplace(command.csv);
   }
 
   void write(Source& source) {
     const PassOptions pass = command_.common.pass("acting");
-    if (file_) return write_acted_csv(source, file_->temporary_path(), pass);
+    if (file_) return write_acted_csv(source, *file_, pass);
     WriteOptions write;
     write.gzip = command_.compress == "gzip";
     write.chunk_rows = command_.chunk_rows;
     write.rollout = command_.rollout_key.rollout;
     write.attributes = {{"policy", fs::path(command_.policy).filename().string()},
                         {"seed", std::to_string(command_.rollout_key.seed)}};
-    write_shards(source, plan_shards(folder_->temporary_path(), source.rows(), command_.shards), write, pass);
+    folder_->write([&] {
+      write_shards(source, plan_shards(folder_->temporary_path(), source.rows(), command_.shards), write, pass);
+    });
   }
 
   void commit() {
@@ -124,18 +125,22 @@ class Contexts {
     if (command.columns.empty()) return;
     std::string beside = command.out.empty() ? command.csv : command.out;
     while (beside.size() > 1 && beside.back() == '/') beside.pop_back();
+    report_leftovers(beside + ".contexts", command.common);
     folder_.emplace(beside + ".contexts", false);
     const Progress bar = progress_bar("reading", command.common.quiet, "bytes");
     for (std::size_t i = 0; i < paths_.size(); ++i) {
       const std::string shard = fmt::format("{}/part-{:05}.h5", folder_->temporary_path(), i);
-      import_csv_contexts(paths_[i], command.columns, shard, [&](std::int64_t done, std::int64_t total) {
+      const auto on_bytes = [&](std::int64_t done, std::int64_t total) {
         if (bar && total > 0) bar(done, total);
-      });
+      };
+      folder_->write([&] { import_csv_contexts(paths_[i], command.columns, shard, on_bytes); });
       paths_[i] = shard;
     }
   }
 
   Dataset open() const { return Dataset(paths_, {.contexts_only = true}); }
+  /// Runs what reads them; errors do not name the folder that nobody will see.
+  void read(const std::function<void()>& action) const { folder_ ? folder_->write(action) : action(); }
 
  private:
   std::vector<std::string> paths_;
@@ -222,12 +227,8 @@ void print_summary(const ActCommand& command, const Schema& schema, const Action
                     Style::strong));
 }
 
-void run_act(const ActCommand& command) {
-  const Stopwatch watch;
-  const Policy policy = read_policy(command.policy);
-  validate_options(command, policy);
-  Output output(command);
-  const Contexts files(command);
+void act(const ActCommand& command, const Policy& policy, const Contexts& files, Output& output,
+         const Stopwatch& watch) {
   ShardSource contexts(files.open());
   const ActionKind kind = command.action_kind == "multilabel" ? ActionKind::multilabel : ActionKind::categorical;
   const Schema schema = acted_schema(policy, contexts.schema(), kind, command.num_actions);
@@ -242,6 +243,16 @@ void run_act(const ActCommand& command) {
   output.commit();
   const double seconds = watch.seconds();
   command.common.json ? print_json(command, schema, totals, seconds) : print_summary(command, schema, totals, seconds);
+}
+
+void run_act(const ActCommand& command) {
+  const Stopwatch watch;
+  const Policy policy = read_policy(command.policy);
+  validate_options(command, policy);
+  prepare_output(command);
+  Output output(command);
+  const Contexts files(command);
+  files.read([&] { act(command, policy, files, output, watch); });
 }
 
 void add_output_options(CLI::App& app, ActCommand& command) {

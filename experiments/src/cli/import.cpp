@@ -9,6 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/labelled_import.hpp"
+#include "cli/outputs.hpp"
 #include "report/clock.hpp"
 #include "report/terminal.hpp"
 #include "scrm/io/csv_import.hpp"
@@ -126,6 +127,17 @@ void reject_flags(const std::vector<const CLI::Option*>& flags, const std::strin
   }
 }
 
+/// Fails where the output is there already or is an input.
+void prepare_output(const ImportOptions& options) {
+  std::vector<std::string> inputs = options.files;
+  if (!options.labelled.options.label_xml.empty()) inputs.push_back(options.labelled.options.label_xml);
+  if (options.format != "csv" || std::filesystem::path(options.out).extension() == ".h5") {
+    prepare_output_file(options.out, inputs, options.import.overwrite, options.common);
+  } else {
+    prepare_output_folder(options.out, inputs, options.common);
+  }
+}
+
 void run_csv(ImportOptions& options) {
   for (const CLI::Option* flag : {options.action_flag, options.action_kind_flag})
     if (flag->count() == 0) throw CLI::RequiredError(flag->get_name());
@@ -135,6 +147,7 @@ void run_csv(ImportOptions& options) {
   options.import.file = options.files.front();
   options.import.out = options.out;
   resolve_options(options);
+  prepare_output(options);
   const Stopwatch watch;
   const Progress bar = progress_bar("import", options.common.quiet, "bytes");
   const auto on_bytes = [&bar](std::int64_t done, std::int64_t total) {
@@ -157,6 +170,7 @@ void run(ImportOptions& options) {
   if (options.format != "arff") reject_flags(labelled.arff, options.format, "arff");
   if (options.format != "libsvm") reject_flags(labelled.libsvm, options.format, "libsvm");
   if (csv) return run_csv(options);
+  prepare_output(options);
   options.labelled.files = options.files;
   options.labelled.out = options.out;
   options.labelled.gzip = options.compress == "gzip";
@@ -223,7 +237,6 @@ void add_other_options(CLI::App& command, ImportOptions& options) {
   command.add_option("--rollout", import.write.rollout, "Number of the deployment that logged these rows")
       ->check(CLI::NonNegativeNumber)
       ->type_name("T");
-  command.add_flag("--overwrite", import.overwrite, "Replace a folder of shards that is there already");
 }
 
 /// The options that `add` gives to the command.
@@ -253,6 +266,8 @@ void add_import_command(CLI::App& program) {
   command->add_option("--out", options->out, "An .h5 file; csv: or a folder for part-00000.h5, part-00001.h5, ...")
       ->required()
       ->type_name("PATH");
+  command->add_flag("--overwrite", options->import.overwrite,
+                    "Replace a file, or a folder of shards, that is there already");
   add_compress_option(*command, options->compress, "gzip: smaller files, slower to write");
   options->csv_flags = options_added(*command, [&] {
     add_column_options(*command, *options);

@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/estimator_help.hpp"
 #include "cli/number_options.hpp"
+#include "cli/outputs.hpp"
 #include "report/clock.hpp"
 #include "report/enum_names.hpp"
 #include "report/learning_text.hpp"
@@ -20,7 +21,9 @@
 #include "scrm/engine/memory_source.hpp"
 #include "scrm/engine/policy_kind.hpp"
 #include "scrm/engine/shard_source.hpp"
+#include "scrm/io/atomic_file.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/path_checks.hpp"
 
 namespace scrm {
 namespace {
@@ -35,6 +38,7 @@ struct LearnCommand {
   std::vector<std::string> data;
   std::vector<std::string> logging_policies;
   std::string out;
+  bool overwrite = false;
   std::string kind = "gaussian";
   FeatureMap features = FeatureMap::linear;
   Mixing mixing = Mixing::joint;
@@ -155,6 +159,21 @@ std::string output_path(const LearnCommand& command, double lambda, std::size_t 
   return fmt::format("{}-lambda-{}.toml", stem, lambda);
 }
 
+/// Fails now where writing the policies would fail after the search, or destroy something.
+void prepare_outputs(const LearnCommand& command) {
+  std::vector<std::string> inputs = command.data;
+  inputs.insert(inputs.end(), command.logging_policies.begin(), command.logging_policies.end());
+  if (!command.start.empty()) inputs.push_back(command.start);
+  const LearnOptions& options = command.options;
+  const std::size_t policies = options.lambda_rule == LambdaRule::given ? options.lambdas.size() : 1;
+  for (std::size_t i = 0; i < policies; ++i) {
+    const double lambda = policies > 1 ? options.lambdas[i] : 0;
+    const std::string path = output_path(command, lambda, policies);
+    prepare_output_file(path, inputs, command.overwrite, command.common);
+    const AtomicFile writable(path);
+  }
+}
+
 std::string provenance(const LearnCommand& command, const LearnedPolicy& learned) {
   return fmt::format("learned by scrm {} from {} rows of {}\nestimator {}, lambda {}, penalty {}, l2 {}, objective {}",
                      version(), static_cast<std::int64_t>(learned.value.rows), fmt::join(command.data, " "),
@@ -188,6 +207,7 @@ void run_learn(LearnCommand& command) {
   if (!(command.holdout >= 0 && command.holdout < 1)) {
     fail_usage(fmt::format("--holdout is {}, but must lie in [0, 1)", command.holdout));
   }
+  prepare_outputs(command);
   const Stopwatch watch;
   LearnContext context;
   ReadOptions read;
@@ -213,6 +233,7 @@ void run_learn(LearnCommand& command) {
   for (const LearnedPolicy& learned : report.policies) {
     LearnOutcome outcome{learned, output_path(command, learned.lambda, report.policies.size()), {}, {}};
     if (context.held_out_rows > 0) add_held_out(source, held_out, report, command, outcome);
+    require_replaceable(outcome.path, command.overwrite);  // the search may have taken hours
     write_policy(outcome.path, learned.policy, provenance(command, learned));
     outcomes.push_back(std::move(outcome));
   }
@@ -283,6 +304,7 @@ void add_learn_command(CLI::App& program) {
              "\nExample:\n  scrm learn logs --kind gaussian --scale 0.5 --lambda auto --out better.toml");
   app.add_option("data", command->data, "Shards (.h5 files) or folders of them")->required()->type_name("DATA");
   app.add_option("--out", command->out, "Policy file to write")->required()->type_name("FILE");
+  app.add_flag("--overwrite", command->overwrite, "Replace a policy file that is there already");
   add_policy_options(app, *command);
   add_objective_options(app, *command);
   app.add_option("--bound", command->bound, "Keeps every parameter inside LO:HI")->type_name("LO:HI");

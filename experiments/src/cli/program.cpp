@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,11 +17,13 @@
 
 #include "cli/command.hpp"
 #include "cli/openblas_repair.hpp"
+#include "cli/outputs.hpp"
 #include "cli/thread_reserve.hpp"
 #include "report/terminal.hpp"
 #include "report/version.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/spelling.hpp"
+#include "scrm/io/temporaries.hpp"
 #include "scrm/kernels/isa.hpp"
 
 namespace scrm {
@@ -187,12 +188,12 @@ int parse_and_run(CLI::App& program, int argc, char** argv) {
   } catch (...) {
   }
   print_error(what, "fewer --threads and a lower --memory need less of the system");
+  remove_temporaries();
   std::_Exit(kFailed);
 }
 
 int run_commands(int argc, char** argv) {
-  // A closed pipe is seen where output is flushed, after files are complete; the default would kill us in mid-write.
-  std::signal(SIGPIPE, SIG_IGN);
+  set_up_signals();
   std::set_terminate(end_with_message);
   repair_openblas(argv);
 

@@ -4,8 +4,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "cli/command.hpp"
+#include "cli/outputs.hpp"
 #include "report/clock.hpp"
 #include "report/terminal.hpp"
 #include "scrm/engine/policy_kind.hpp"
@@ -72,11 +74,20 @@ void print_result(const SimulateCommand& command, const Schema& schema, std::int
   fmt::print("next: {}\n", styled(fmt::format("scrm inspect {}", command.out), Style::strong));
 }
 
+/// Fails where an output is there already or is the policy that logs.
+void prepare_outputs(const SimulateCommand& command) {
+  std::vector<std::string> inputs;
+  if (!command.policy.empty()) inputs.push_back(command.policy);
+  prepare_output_folder(command.out, inputs, command.common);
+  if (!command.policy_out.empty()) prepare_output_file(command.policy_out, inputs, command.overwrite, command.common);
+}
+
 void run_simulate(SimulateCommand& command) {
   const Stopwatch watch;
   const std::shared_ptr<const Environment> environment =
       make_environment(command.environment, {command.rows.rollout_key.seed, command.actions});
   validate_options(command, *environment);
+  prepare_outputs(command);
   const Policy policy = command.policy.empty() ? first_policy(*environment, command.rows) : read_policy(command.policy);
   SimulatedSource source(environment, policy, command.policy.empty() ? command.environment : command.policy,
                          command.rows);
@@ -86,8 +97,10 @@ void run_simulate(SimulateCommand& command) {
   command.write.attributes = {{"environment", command.environment},
                               {"seed", std::to_string(command.rows.rollout_key.seed)}};
   AtomicFolder folder(command.out, command.overwrite);
-  write_shards(source, plan_shards(folder.temporary_path(), command.rows.rows, command.shards), command.write,
-               command.common.pass("simulating"));
+  folder.write([&] {
+    write_shards(source, plan_shards(folder.temporary_path(), command.rows.rows, command.shards), command.write,
+                 command.common.pass("simulating"));
+  });
   const std::int64_t bytes = folder_bytes(folder.temporary_path());
   if (!command.policy_out.empty()) {
     write_policy(command.policy_out, policy, "the policy that logged " + command.out);
@@ -136,7 +149,8 @@ void add_simulate_command(CLI::App& program) {
   command->density = app.add_option("--density", command->rows.density, "Share of them present in a row; default 0.01")
                          ->check(CLI::Range(0.0, 1.0))
                          ->type_name("P");
-  app.add_flag("--overwrite", command->overwrite, "Replace a folder of shards that is there already");
+  app.add_flag("--overwrite", command->overwrite,
+               "Replace a folder of shards, or a policy file, that is there already");
   add_common_options(app, command->common);
   app.callback([command] { run_simulate(*command); });
 }

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <csignal>
 #include <ctime>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <string_view>
 
 #include "cli/command.hpp"
+#include "cli/outputs.hpp"
 #include "report/clock.hpp"
 #include "report/sweep_progress.hpp"
 #include "report/sweep_table.hpp"
@@ -29,17 +31,16 @@ struct SweepCommand {
   CommonOptions common;
 };
 
-/// While it lives, the first Ctrl-C (or a polite kill) asks the sweep to stop; the second one ends the program, which
-/// loses no finished run either.
+/// While it lives, the first Ctrl-C (a polite kill, the end of the terminal) asks the sweep to stop; the second one
+/// ends the program, which loses no finished run either.
 class InterruptGuard {
  public:
   explicit InterruptGuard(const StopToken& stop) {
     token() = stop;
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, &InterruptGuard::request);
+    if (std::signal(SIGHUP, &InterruptGuard::request) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // nohup
   }
-  ~InterruptGuard() {
-    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
-  }
+  ~InterruptGuard() { set_up_signals(); }
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
@@ -51,7 +52,7 @@ class InterruptGuard {
   }
   static void request(int signal) {
     token().request();
-    std::signal(signal, SIG_DFL);
+    std::signal(signal, end_by_signal);
   }
 };
 
@@ -78,6 +79,20 @@ std::string resume_command(const SweepCommand& command) {
   throw Error(ErrorKind::run,
               fmt::format("stopped on request: {} of {} runs are finished and kept in {}; go on with `{}`", kept,
                           report.runs.size() + report.unfinished, report.journal, resume_command(command)));
+}
+
+/// An error of the files that finished runs are in, with what to type once there is room for them.
+Error with_resume_command(const Error& error, const SweepCommand& command) {
+  const std::string text = error.what();
+  const bool archive = error.place().file == command.options.out;
+  const bool journal = error.place().file == sweep_journal(command.options.out);
+  std::error_code ignored;
+  if (error.kind() != ErrorKind::file || (!archive && !journal) || (journal && text.find("--resume") == text.npos) ||
+      !std::filesystem::exists(sweep_journal(command.options.out), ignored))
+    return error;
+  return {ErrorKind::file, archive ? fmt::format("{}; the finished runs are kept in {}: go on with `{}`", text,
+                                                 sweep_journal(command.options.out), resume_command(command))
+                                   : fmt::format("{}: `{}`", text, resume_command(command))};
 }
 
 void print_json(const SweepCommand& command, const SweepReport& report, std::size_t failed, double seconds,
@@ -113,12 +128,17 @@ void run(SweepCommand& command) {
   options.threads = command.common.threads;
   options.memory = command.common.memory;
   options.on_warning = [&command](const std::string& text) { print_warning(text, command.common.quiet); };
+  for (const std::string& path : {options.out, sweep_journal(options.out)}) report_leftovers(path, command.common);
   SweepReport report;
   {
     SweepProgress progress(command.common.quiet);
     options.on_progress = [&progress](const SweepState& state) { progress.update(state); };
     const InterruptGuard guard(options.stop);
-    report = run_sweep(file, options);
+    try {
+      report = run_sweep(file, options);
+    } catch (const Error& error) {
+      throw with_resume_command(error, command);
+    }
   }
   if (report.unfinished > 0) throw_interrupted(command, report);
   const double seconds = watch.seconds();

@@ -9,6 +9,7 @@
 #include "scrm/experiments/environment.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/labelled_import.hpp"
+#include "scrm/io/path_checks.hpp"
 #include "scrm/io/spelling.hpp"
 
 namespace scrm {
@@ -78,6 +79,7 @@ const EnvironmentEntry* find(const std::string& name) {
 }
 
 ProblemFactory open_files(const std::vector<std::string>& files, const LabelledTraits& traits) {
+  for (const std::string& file : files) require_file(file);
   return make_labelled_factory(std::make_shared<const LabelledData>(read_any_labelled(files)), traits);
 }
 

@@ -26,7 +26,8 @@ struct Close {
 
 class CsvFile {
  public:
-  explicit CsvFile(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wb")) {
+  explicit CsvFile(const AtomicFile& file)
+      : path_(file.path()), file_(std::fopen(file.temporary_path().c_str(), "wb")) {
     if (!file_) fail();
   }
 
@@ -40,7 +41,9 @@ class CsvFile {
 
  private:
   [[noreturn]] void fail() const {
-    throw Error(ErrorKind::file, fmt::format("cannot write: {}", std::strerror(errno)), {.file = path_});
+    throw Error(ErrorKind::file,
+                fmt::format("cannot write: {}; nothing appeared under this name", std::strerror(errno)),
+                {.file = path_});
   }
 
   std::string path_;
@@ -100,7 +103,7 @@ std::vector<std::string> acted_csv_header(const Schema& schema) {
   return names;
 }
 
-void write_acted_csv(Source& source, const std::string& path, const PassOptions& options) {
+void write_acted_csv(Source& source, const AtomicFile& out, const PassOptions& options) {
   if (source.schema().features > kMaxFeatures) {
     throw Error(ErrorKind::usage, fmt::format("{} features are too many for the columns of a CSV file; write shards "
                                               "with --out",
@@ -113,7 +116,7 @@ void write_acted_csv(Source& source, const std::string& path, const PassOptions&
         fmt::format("{} rows at a time take {}, more than the {} allowed", source.group_blocks() * kBlockRows,
                     human_bytes(static_cast<double>(needed)), human_bytes(static_cast<double>(options.memory))));
   }
-  CsvFile file(path);
+  CsvFile file(out);
   fmt::memory_buffer text;
   fmt::format_to(std::back_inserter(text), "{}\n", fmt::join(acted_csv_header(source.schema()), ","));
   const auto loader = source.make_loader();

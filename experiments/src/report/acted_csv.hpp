@@ -6,6 +6,7 @@
 
 #include "scrm/engine/pass.hpp"
 #include "scrm/engine/source.hpp"
+#include "scrm/io/atomic_file.hpp"
 
 namespace scrm {
 
@@ -13,8 +14,8 @@ namespace scrm {
 /// label_propensity_0, ...
 std::vector<std::string> acted_csv_header(const Schema& schema);
 
-/// Writes header and rows to `path`, every number in digits that read back to the same double. Sparse contexts are
+/// Writes header and rows, every number in digits that read back to the same double. Sparse contexts are
 /// written in full. One thread: what it holds is checked against options.memory.
-void write_acted_csv(Source& source, const std::string& path, const PassOptions& options);
+void write_acted_csv(Source& source, const AtomicFile& out, const PassOptions& options);
 
 }  // namespace scrm

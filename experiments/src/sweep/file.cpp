@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "scrm/io/error.hpp"
+#include "scrm/io/path_checks.hpp"
 #include "scrm/io/spelling.hpp"
 #include "sweep/options.hpp"
 #include "sweep/toml_value.hpp"
@@ -26,6 +27,7 @@ constexpr std::int64_t kMaxRows = std::int64_t{1} << 50;
 const char* kDefaultDataDir = "../shared/data";
 
 std::string read_text(const std::string& path) {
+  require_file(path);
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();

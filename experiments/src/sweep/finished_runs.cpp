@@ -5,26 +5,59 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
+#include "scrm/engine/libraries.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/path_checks.hpp"
 #include "scrm/io/result_archive.hpp"
+#include "scrm/kernels/isa.hpp"
 
 namespace scrm {
+namespace {
+
+constexpr const char* kInstructionSet = "instruction_set";
+constexpr const char* kOpenblasCore = "openblas_core";
+constexpr const char* kReplaces = "replaces_archive";
+constexpr const char* kYes = "yes";
+
+/// A value of the first lines of a journal's header, before the options of its experiments; empty where there is none.
+std::string header_value(const std::string& header, const std::string& name) {
+  std::istringstream lines(header);
+  for (std::string line; std::getline(lines, line) && line.rfind('[', 0) != 0;)
+    if (line.rfind(name + " = ", 0) == 0) return line.substr(name.size() + 3);
+  return "";
+}
+
+}  // namespace
+
+std::string sweep_journal(const std::string& archive) {
+  return archive + ".journal";
+}
 
 FinishedRuns::FinishedRuns(const SweepPlan& plan, const SweepOptions& options)
-    : plan_(plan), options_(options), journal_path_(options.out + ".journal") {}
+    : plan_(plan), options_(options), journal_path_(sweep_journal(options.out)) {}
 
 void FinishedRuns::load() {
-  journal_header_ = plan_.options_text();
-  const bool archive_exists = std::filesystem::exists(options_.out);
+  std::error_code unknown;
+  const bool archive_exists = std::filesystem::exists(options_.out, unknown);
   const std::optional<JournalContents> journal = read_journal(journal_path_);
+  // A sweep that was begun to replace an archive goes on to do so, whoever resumes it.
+  const bool replaces = options_.resume ? journal && header_value(journal->header_text, kReplaces) == kYes
+                                        : archive_exists && options_.overwrite;
+  journal_header_ = fmt::format("{}{} = {}\n{} = {}\n{}", replaces ? fmt::format("{} = {}\n", kReplaces, kYes) : "",
+                                kInstructionSet, active_isa(), kOpenblasCore, openblas_core(), plan_.options_text());
   if (!options_.resume) return require_nothing_lost(archive_exists, journal);
-  if (archive_exists) {
+  if (archive_exists && !replaces) {
     ResultArchive archive = read_archive(options_.out);
+    require_same_arithmetic(archive.attributes[kInstructionSet], archive.attributes[kOpenblasCore], options_.out);
     require_same_options(archive.attributes["options"], options_.out);
     keep(archive.runs);
   }
-  if (journal) {
+  // One without records has nothing to mix, and RunJournal begins it anew.
+  if (journal && (!journal->records.empty() || journal->torn_bytes > 0)) {
+    require_same_arithmetic(header_value(journal->header_text, kInstructionSet),
+                            header_value(journal->header_text, kOpenblasCore), journal_path_);
     require_same_options(journal->header_text, journal_path_);
     journal_header_ = journal->header_text;
     keep(journal->records);
@@ -62,6 +95,27 @@ void FinishedRuns::require_nothing_lost(bool archive_exists, const std::optional
     throw Error(ErrorKind::usage, "the archive is there already; --resume adds what it lacks, --overwrite replaces it",
                 {.file = options_.out});
   }
+  require_replaceable(options_.out, options_.overwrite);
+}
+
+void FinishedRuns::require_same_arithmetic(const std::string& isa, const std::string& core,
+                                           const std::string& file) const {
+  std::vector<std::string> was, is, force;
+  const auto compare = [&](const char* what, const std::string& before, const std::string& now, const char* variable) {
+    if (before.empty() || before == now) return;
+    was.push_back(fmt::format("{} {}", what, before));
+    is.push_back(now);
+    force.push_back(fmt::format("{}={}", variable, before));
+  };
+  compare("instruction set", isa, active_isa(), "SCRM_ISA");
+  compare("OpenBLAS core", core, openblas_core(), "OPENBLAS_CORETYPE");
+  if (was.empty()) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("these runs were made with {}, this program now uses {}: runs of both in one archive would "
+                          "differ in their last digits; go on where the processor is the same, force it with {} in the "
+                          "environment, or write to another --out",
+                          fmt::join(was, " and "), fmt::join(is, " and "), fmt::join(force, " ")),
+              {.file = file});
 }
 
 void FinishedRuns::require_same_options(const std::string& before, const std::string& file) const {

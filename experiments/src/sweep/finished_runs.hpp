@@ -23,7 +23,7 @@ class FinishedRuns {
   void keep(const std::vector<RunRecord>& records);
 
   const std::string& journal_path() const noexcept { return journal_path_; }
-  /// What the journal begins with: the options of the sweep that began it.
+  /// What the journal begins with: the arithmetic and the options of the sweep that began it.
   const std::string& journal_header() const noexcept { return journal_header_; }
 
   /// By identity, those that the plan no longer asks for too.
@@ -35,6 +35,8 @@ class FinishedRuns {
 
  private:
   void require_nothing_lost(bool archive_exists, const std::optional<JournalContents>& journal) const;
+  /// Other vector code rounds otherwise: one archive holds the runs of one.
+  void require_same_arithmetic(const std::string& isa, const std::string& core, const std::string& file) const;
   void require_same_options(const std::string& before, const std::string& file) const;
   void require_same_identities() const;
 

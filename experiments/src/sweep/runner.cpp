@@ -11,8 +11,14 @@
 
 #include "report/clock.hpp"
 #include "report/version.hpp"
+#include "scrm/engine/libraries.hpp"
 #include "scrm/engine/scheduler.hpp"
+#include "scrm/experiments/environment.hpp"
+#include "scrm/experiments/problem.hpp"
+#include "scrm/io/atomic_file.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/labelled_import.hpp"
+#include "scrm/io/path_checks.hpp"
 #include "scrm/io/result_archive.hpp"
 #include "scrm/io/run_journal.hpp"
 #include "scrm/kernels/isa.hpp"
@@ -38,6 +44,24 @@ struct Group {
   std::string hint = {};        // what else to do where the memory is too much
 };
 
+/// What a sweep may read: its file, and the files of its labelled data sets.
+std::vector<std::string> input_files(const SweepFile& file) {
+  std::vector<std::string> inputs = {file.path()};
+  for (const std::string& environment : file.environments()) {
+    if (is_path(environment)) inputs.push_back(file.resolved(environment));
+    for (const EnvironmentEntry& entry : environments()) {
+      if (entry.name != environment) continue;
+      for (const std::vector<std::string>& choice : entry.files) {
+        for (const std::string& name : choice)
+          inputs.push_back((std::filesystem::path(file.data_dir()) / name).string());
+      }
+    }
+  }
+  const std::vector<std::string> data(inputs.begin() + 1, inputs.end());
+  for (const std::string& path : data) inputs.push_back(find_label_xml(path));
+  return inputs;
+}
+
 /// A sweep while it runs.
 class SweepRunner {
  public:
@@ -48,6 +72,7 @@ class SweepRunner {
     for (const std::string& warning : plan_.warnings()) warn(warning);
     validate_output();
     earlier_.load();
+    static_cast<void>(AtomicFile(options_.out));  // that can be written, or there is nothing to begin with
     const std::vector<Group> groups = group_pending();
     RunJournal journal(earlier_.journal_path(), earlier_.journal_header());
     earlier_.keep(journal.initial_contents().records);
@@ -93,6 +118,9 @@ class SweepRunner {
     if (std::filesystem::is_directory(options_.out, ignored)) {
       throw Error(ErrorKind::usage, "is a folder; give the name of a file to write", {.file = options_.out});
     }
+    const std::vector<std::string> inputs = input_files(file_);
+    require_not_input(options_.out, inputs);
+    require_not_input(earlier_.journal_path(), inputs);
   }
 
   std::vector<Group> group_pending() {
@@ -185,6 +213,9 @@ class SweepRunner {
       const Group& group = *by_name[job.name];
       fail(group, group.hint.empty() ? error.what() : fmt::format("{}, or {}", error.what(), group.hint));
     };
+    // Runs that fail are recorded as such; what arrives here is a journal that cannot be written to. Runs that would be
+    // thrown away are not begun: a callback that throws ends the starting of jobs.
+    scheduler.on_failed = [](const Job&, const std::exception_ptr& failure) { std::rethrow_exception(failure); };
     run_jobs(std::move(jobs), scheduler);
     std::size_t unfinished = 0;
     for (const PlannedRun& run : plan_.runs()) {
@@ -302,6 +333,7 @@ class SweepRunner {
         {"version", std::string(version())},
         {"host", host_name()},
         {"instruction_set", active_isa()},
+        {"openblas_core", openblas_core()},
         {"libraries", version_text()},
         {"time", time_now()},
         {"threads", fmt::format("{}", options_.threads)},

@@ -12,7 +12,7 @@
 
 #include "archive/run_serialization.hpp"
 #include "file/fields.hpp"
-#include "scrm/io/atomic_file.hpp"
+#include "file/temporary.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {
@@ -89,17 +89,19 @@ bool still_named(const std::string& path, const Descriptor& file) {
 
 /// A new journal under this name, locked; not open when the name was taken meanwhile.
 Descriptor create(const std::string& path, const std::string& header_text) {
-  const AtomicFile temporary(path);
-  Descriptor file(temporary.temporary_path(), O_RDWR);
-  if (!file.open()) fail(path, "cannot create this journal", errno);
+  Temporary temporary(path, Temporary::Kind::file);
+  if (temporary.error() == ENOENT)
+    fail(path, "cannot create this journal, the folder " + folder_of(path) + " does not exist", ENOENT);
+  if (temporary.error() != 0) fail(path, "cannot create this journal", temporary.error());
+  Descriptor file = temporary.take_descriptor();
   lock(path, file);
   if (const int error = write_at(file, journal_header(header_text), 0); error != 0)
     fail(path, "cannot create this journal, nothing appeared under this name", error);
-  if (::fsync(file.get()) != 0) fail(path, "cannot bring this journal to disk", errno);
+  if (const int error = sync(file); error != 0) fail(path, "cannot bring this journal to disk", error);
   // A link, unlike a rename, never takes the place of a journal that another process has just made.
-  int status = ::link(temporary.temporary_path().c_str(), path.c_str());
+  int status = ::link(temporary.path().c_str(), path.c_str());
   if (status != 0 && (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS))
-    status = ::rename(temporary.temporary_path().c_str(), path.c_str());
+    status = ::rename(temporary.path().c_str(), path.c_str());
   if (status != 0 && errno == EEXIST) return {};
   if (status != 0) fail(path, "cannot give this journal its name", errno);
   sync_folder_of(path);

@@ -1,9 +1,18 @@
 #include "scrm/io/atomic_folder.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "file/descriptor.hpp"
+#include "file/temporary.hpp"
 #include "scrm/io/error.hpp"
 
 namespace scrm {
@@ -27,6 +36,8 @@ void require_free(const std::string& path, const std::string& target, bool overw
   std::error_code error;
   const fs::file_status status = fs::symlink_status(target, error);
   if (!fs::exists(status)) return;
+  if (fs::is_symlink(status))
+    fail(path, "is a symbolic link and is left alone; give the folder itself, or another name");
   if (!fs::is_directory(status)) fail(path, "is there already and is no folder; choose another name");
   bool empty = true;
   bool only_shards = true;
@@ -45,36 +56,82 @@ void require_free(const std::string& path, const std::string& target, bool overw
 }  // namespace
 
 AtomicFolder::AtomicFolder(std::string path, bool overwrite)
-    : path_(std::move(path)),
-      target_(without_trailing_slash(path_)),
-      temporary_(temporary_name(target_)),
-      overwrite_(overwrite) {
+    : path_(std::move(path)), target_(without_trailing_slash(path_)), overwrite_(overwrite) {
   require_free(path_, target_, overwrite_);
   std::error_code error;
-  fs::remove_all(temporary_, error);  // what a killed process of the same number may have left
-  fs::create_directories(temporary_, error);
+  fs::create_directories(folder_of(target_), error);
   if (error) fail(path_, "cannot make a folder here: " + error.message());
+  temporary_ = std::make_unique<Temporary>(target_, Temporary::Kind::folder);
+  if (temporary_->error() != 0)
+    fail(path_, fmt::format("cannot make a folder here: {}", std::strerror(temporary_->error())));
 }
 
-AtomicFolder::~AtomicFolder() {
-  std::error_code error;
-  if (!committed_) fs::remove_all(temporary_, error);
+AtomicFolder::~AtomicFolder() = default;
+
+const std::string& AtomicFolder::temporary_path() const noexcept {
+  return temporary_->path();
+}
+
+void AtomicFolder::write(const std::function<void()>& action) const {
+  try {
+    action();
+  } catch (const Error& error) {
+    std::string text = error.what();
+    std::string file = error.place().file;
+    const std::string final_path = fs::path(path_).filename().empty() ? path_.substr(0, path_.size() - 1) : path_;
+    for (std::string* part : {&text, &file})
+      for (std::size_t at = 0; (at = part->find(temporary_path(), at)) != std::string::npos; at += final_path.size())
+        part->replace(at, temporary_path().size(), final_path);
+    if (text == error.what()) throw;
+    const std::string head = file + ": ";
+    if (text.rfind(head, 0) == 0) throw Error(error.kind(), text.substr(head.size()), {.file = file});
+    throw Error(error.kind(), text);
+  }
+}
+
+void AtomicFolder::fail_naming(int error) const {
+  fail(path_, fmt::format("cannot give the folder its name: {}; nothing appeared under it", std::strerror(error)));
 }
 
 void AtomicFolder::commit() {
   require_free(path_, target_, overwrite_);
-  std::error_code error;
-  const std::string old = temporary_name(target_, ".old");
-  const bool replaces = fs::exists(target_, error);
-  if (replaces) fs::rename(target_, old, error);
-  if (!error) fs::rename(temporary_, target_, error);
-  if (error) {
-    std::error_code ignored;
-    if (replaces && !fs::exists(target_, ignored)) fs::rename(old, target_, ignored);
-    fail(path_, "cannot give the folder its name: " + error.message() + "; nothing appeared under it");
+  // A rename takes the place of nothing and of an empty folder.
+  if (::rename(temporary_path().c_str(), target_.c_str()) == 0) {
+    temporary_->release();
+  } else if (errno == ENOTEMPTY || errno == EEXIST) {
+    replace();
+  } else {
+    fail_naming(errno);
   }
-  committed_ = true;
-  if (replaces) fs::remove_all(old, error);
+  sync_folder_of(target_);
+}
+
+void AtomicFolder::replace() {
+  // Locked until it is gone, so that nobody else takes it for a leftover.
+  const Descriptor old_folder(target_, O_RDONLY | O_DIRECTORY);
+  if (old_folder.open()) ::flock(old_folder.get(), LOCK_SH | LOCK_NB);
+  const std::string& made = temporary_path();
+  std::string old = made;
+  temporary_->release();  // the name is about to be that of the old folder, and to be removed in its own time
+  if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) {
+    int error = errno;
+    const bool unknown = error == EINVAL || error == ENOSYS || error == EOPNOTSUPP;
+    old = temporary_name(target_, ".old");
+    if (unknown) error = ::rename(target_.c_str(), old.c_str()) == 0 ? 0 : errno;
+    if (unknown && error == 0 && ::rename(made.c_str(), target_.c_str()) != 0) {
+      error = errno;
+      ::rename(old.c_str(), target_.c_str());
+    }
+    if (error != 0) {
+      std::error_code ignored;
+      fs::remove_all(made, ignored);
+      fail_naming(error);
+    }
+  }
+  RemovedOnSignal on_signal;
+  on_signal.remember(old.c_str(), true);
+  std::error_code ignored;
+  fs::remove_all(old, ignored);
 }
 
 }  // namespace scrm

@@ -1,9 +1,7 @@
 #include "file/descriptor.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -24,7 +22,7 @@ ssize_t uninterrupted(const Call& call) noexcept {
 }  // namespace
 
 Descriptor::Descriptor(const std::string& path, int flags) noexcept
-    : number_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+    : number_(static_cast<int>(uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); }))) {}
 
 int Descriptor::close() noexcept {
   const int number = std::exchange(number_, -1);
@@ -73,19 +71,13 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-void sync_folder_of(const std::string& path) {
-  const Descriptor folder(folder_of(path), O_RDONLY | O_DIRECTORY);
-  if (folder.open()) ::fsync(folder.get());
+int sync(const Descriptor& file) noexcept {
+  return uninterrupted([&] { return ::fsync(file.get()); }) == 0 ? 0 : errno;
 }
 
-std::string temporary_name(const std::string& target, std::string_view ending) {
-  // The process and a counter keep simultaneous writers apart; a very long name is cut so that the additions still fit
-  // into what a file system allows.
-  static std::atomic<unsigned> counter{0};
-  constexpr std::size_t kLongestBase = 200;
-  const fs::path path(target);
-  const std::string base = path.filename().string().substr(0, kLongestBase);
-  return (path.parent_path() / fmt::format(".{}.{}-{}{}", base, ::getpid(), counter++, ending)).string();
+void sync_folder_of(const std::string& path) {
+  const Descriptor folder(folder_of(path), O_RDONLY | O_DIRECTORY);
+  if (folder.open()) sync(folder);
 }
 
 }  // namespace scrm

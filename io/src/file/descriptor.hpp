@@ -48,14 +48,13 @@ void read_all_at(const Descriptor& file, void* out, std::size_t size, std::uint6
 /// Writes all bytes at this place; the errno when that fails, else 0.
 int write_at(const Descriptor& file, std::string_view bytes, std::int64_t offset) noexcept;
 
+/// Brings the file's bytes to disk; the errno when that fails, else 0.
+int sync(const Descriptor& file) noexcept;
+
 /// The folder that the file is in, "." where its name has none.
 std::string folder_of(const std::string& path);
 
 /// Brings the names in the folder of this file to disk. A file system that cannot sync folders is no reason to fail.
 void sync_folder_of(const std::string& path);
-
-/// A name in the same folder to write under until the file or folder is whole: hidden, and never that of a shard or a
-/// policy.
-std::string temporary_name(const std::string& target, std::string_view ending = ".tmp");
 
 }  // namespace scrm

@@ -11,6 +11,7 @@
 #include "file/fields.hpp"
 #include "hdf5/guard.hpp"
 #include "hdf5/seal.hpp"
+#include "scrm/io/path_checks.hpp"
 
 namespace scrm {
 namespace {
@@ -41,6 +42,7 @@ std::shared_ptr<const Descriptor> open_descriptor(const std::string& path) {
 
 Hdf5File::Hdf5File(const std::string& path, std::shared_ptr<BufferPool> pool)
     : path_(std::make_shared<const std::string>(path)), pool_(std::move(pool)), descriptor_(open_descriptor(path)) {
+  require_file(path);
   identity_ = read_identity(*descriptor_, path);
   if (identity_.bytes == 0) fail("is empty", {.file = path});
   const SealStatus seal = check_seal(*descriptor_);

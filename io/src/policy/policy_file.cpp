@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "scrm/io/error.hpp"
+#include "scrm/io/path_checks.hpp"
 #include "scrm/io/spelling.hpp"
 
 namespace scrm {
@@ -65,6 +66,7 @@ toml::table PolicyReader::parse() const {
                 {.file = path_});
   };
   if (std::filesystem::is_directory(path_)) fail_to_read(EISDIR);
+  require_file(path_);
   errno = 0;
   std::ifstream file(path_, std::ios::binary);
   if (!file) fail_to_read(errno);

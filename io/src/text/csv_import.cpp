@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -118,18 +119,7 @@ class ShardSequence {
   }
 
   /// Errors name the folder that was asked for, not the temporary one, which is removed.
-  template <class Action>
-  void with_final_path(const Action& action) const {
-    try {
-      action();
-    } catch (const Error& error) {
-      const std::string& file = error.place().file;
-      const std::string text = error.what();
-      if (!folder_ || file.rfind(folder_->temporary_path(), 0) != 0 || text.rfind(file + ": ", 0) != 0) throw;
-      throw Error(error.kind(), text.substr(file.size() + 2),
-                  {.file = import_.out + file.substr(folder_->temporary_path().size())});
-    }
-  }
+  void with_final_path(const std::function<void()>& action) const { folder_ ? folder_->write(action) : action(); }
 
   const CsvImport& import_;
   const Schema& schema_;

@@ -68,6 +68,14 @@ TEST_CASE("an atomic file: a symbolic link is written through") {
   scrm::write_text_file(folder / "link.txt", "new");
   CHECK(fs::is_symlink(folder / "link.txt"));
   CHECK(bytes_of(folder / "real.txt") == "new");
+  // One that leads nowhere makes what it points to.
+  fs::create_directory(folder / "below");
+  fs::create_symlink("below/made.txt", folder / "dangling.txt");
+  scrm::write_text_file(folder / "dangling.txt", "made");
+  CHECK(fs::is_symlink(folder / "dangling.txt"));
+  CHECK(bytes_of(folder / "below/made.txt") == "made");
+  fs::create_symlink("circle.txt", folder / "circle.txt");
+  CHECK(holds(writing_complaint(folder / "circle.txt"), "symbolic link"));
 }
 
 TEST_CASE("an atomic file: a name as long as the file system allows is no obstacle") {

@@ -64,11 +64,3 @@ TEST_CASE("descriptor: a signal does not end a read") {
   CHECK(byte == 'x');
   ::sigaction(SIGALRM, &before, nullptr);
 }
-
-TEST_CASE("temporary_name: hidden, beside the file, never twice, and short enough for any file system") {
-  const std::string name = temporary_name("folder/" + std::string(250, 'n') + ".h5");
-  CHECK(name.rfind("folder/.n", 0) == 0);
-  CHECK(name.size() < 255);
-  CHECK(holds(temporary_name("a.h5", ".old"), ".old"));
-  CHECK(temporary_name("a.h5") != temporary_name("a.h5"));
-}

@@ -34,6 +34,9 @@ struct SweepOptions {
   std::function<void(const std::string&)> on_warning;
 };
 
+/// Where the finished runs of a sweep with this archive wait until all are.
+std::string sweep_journal(const std::string& archive);
+
 struct SweepReport {
   std::vector<RunRecord> runs;  ///< all runs of the archive, in its order
   std::size_t resumed = 0;      ///< finished before this invocation
