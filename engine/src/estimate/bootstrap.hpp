@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "scrm/engine/estimator.hpp"
@@ -42,22 +43,30 @@ class Bootstrap {
   /// Brings the top rows down to the automatic M, known only after the pass.
   void clip_top_rows(std::size_t policy, const TopRows& top, double clip);
 
-  /// Draws replicates 0..count−1 of all policies, the same bits at any thread count.
-  void replicate(std::uint64_t seed, int count, int threads);
-  /// What the estimator makes of every replicate of a policy.
-  std::vector<double> values(std::size_t policy, const Estimator& estimator) const;
+  /// What an estimator makes of the replicates of a policy.
+  struct Column {
+    std::size_t policy = 0;
+    const Estimator* estimator = nullptr;
+  };
+  /// Draws replicates 0..count−1 and gives the values of each column, the same bits at any thread count and whatever
+  /// columns are asked for together.
+  std::vector<std::vector<double>> replicate(std::uint64_t seed, int count, std::span<const Column> columns,
+                                             int threads) const;
+  /// Bytes that the values of one column take, and those that each thread of replicate() works with.
+  static std::size_t column_bytes(int count) { return static_cast<std::size_t>(count) * sizeof(double); }
+  std::size_t thread_bytes() const;
 
  private:
   double* group(std::int64_t row);
+  double value(const double* totals, const Column& column) const;
   std::size_t terms_column(const Estimator& estimator) const;
 
   std::int64_t group_rows_;
   std::int64_t groups_;
   ExtraTerms extra_;
-  std::size_t policy_width_;    // sums of a policy
-  std::size_t width_;           // sums a group: two shared ones, then those of each policy
-  std::vector<double> sums_;    // [groups, width]
-  std::vector<double> totals_;  // [replicates, width]
+  std::size_t policy_width_;  // sums of a policy
+  std::size_t width_;         // sums a group: two shared ones, then those of each policy
+  std::vector<double> sums_;  // [groups, width]
 };
 
 }  // namespace scrm

@@ -12,7 +12,9 @@
 #include "report/acted_csv.hpp"
 #include "report/clock.hpp"
 #include "report/terminal.hpp"
+#include "scrm/engine/memory_ledger.hpp"
 #include "scrm/engine/policy_kind.hpp"
+#include "scrm/engine/read_policy.hpp"
 #include "scrm/engine/shard_source.hpp"
 #include "scrm/engine/write_shards.hpp"
 #include "scrm/experiments/acting_source.hpp"
@@ -224,7 +226,7 @@ void print_summary(const ActCommand& command, const Schema& schema, const Action
 
 void run_act(const ActCommand& command) {
   const Stopwatch watch;
-  const Policy policy = read_policy(command.policy);
+  const Policy policy = read_policy(command.policy, MemoryLedger::of_process(command.common.memory).left());
   validate_options(command, policy);
   Output output(command);
   const Contexts files(command);

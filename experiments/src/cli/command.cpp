@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "report/terminal.hpp"
+#include "scrm/engine/memory_ledger.hpp"
 #include "scrm/engine/threads.hpp"
 #include "scrm/experiments/environment.hpp"
 #include "scrm/io/error.hpp"
@@ -45,7 +46,7 @@ double unit_bytes(std::string unit) {
 PassOptions CommonOptions::pass(const std::string& label) const {
   PassOptions options;
   options.threads = threads;
-  options.memory = memory;
+  options.memory = MemoryLedger::of_process(memory).left();
   options.progress = progress_bar(label, quiet);
   return options;
 }
