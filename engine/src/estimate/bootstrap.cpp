@@ -121,7 +121,8 @@ std::size_t Bootstrap::thread_bytes() const {
 
 std::vector<std::vector<double>> Bootstrap::replicate(std::uint64_t seed, int count, std::span<const Column> columns,
                                                       int threads) const {
-  std::vector<std::vector<double>> values(columns.size(), std::vector<double>(static_cast<std::size_t>(count)));
+  std::vector<std::vector<double>> values(columns.size());
+  for (std::vector<double>& column : values) column.resize(static_cast<std::size_t>(count));
   const int tasks = (count + kTaskReplicates - 1) / kTaskReplicates;
   const int width = static_cast<int>(width_);
   const auto run_task = [&](int task) {

@@ -56,8 +56,14 @@ PassPlan plan_pass(const Source& source, const ReductionBytes& reduction, const 
   const std::string sums =
       needed > rows ? fmt::format(" ({} of it for sums and scores)", human_bytes(static_cast<double>(needed - rows)))
                     : "";
-  const std::string help = *reduction.help != '\0' ? reduction.help : "write the data with smaller chunks";
+  const bool mostly_rows = needed - rows < rows || *reduction.help == '\0';
+  const std::string help = mostly_rows ? "write the data with smaller chunks" : reduction.help;
   refuse_memory(needed, options.memory, "reading this data" + sums, help);
+}
+
+void require_pass_fits(const Source& source, const PassOptions& options, const char* help) {
+  const std::size_t needed = pass_bytes(source, {}, {1, 1});
+  if (options.memory > 0 && needed > options.memory) refuse_memory(needed, options.memory, "reading this data", help);
 }
 
 }  // namespace scrm

@@ -7,9 +7,6 @@
 
 namespace scrm {
 
-/// What a thread beyond the first adds to the resident set: its stack, its first allocations, TBB's tables. Measured.
-inline constexpr std::size_t kThreadBytes = std::size_t{384} << 10;
-
 /// What a reduction holds at most, where that grows with policies, actions or features.
 struct ReductionBytes {
   std::size_t fixed = 0;    ///< once

@@ -17,6 +17,18 @@ namespace {
 // which lags behind by some pages a core, leaves out. Measured at 2 to 4 MiB.
 constexpr std::size_t kReserveBytes = std::size_t{6} << 20;
 
+/// Memory that is freed is kept for the next allocation, by default up to 64 MiB a thread, and pieces of it that do not
+/// fit are no use to anyone. In a small budget it goes back to the system instead.
+void limit_retained_memory(std::size_t budget) {
+  constexpr std::size_t kLeast = std::size_t{256} << 10, kMost = std::size_t{32} << 20, kShare = 64;
+  const std::size_t piece = std::clamp(budget / kShare, kLeast, kMost);
+  mallopt(M_MMAP_THRESHOLD, static_cast<int>(piece));
+  mallopt(M_TRIM_THRESHOLD, static_cast<int>(2 * piece));
+  // Threads that share an arena use what others have freed.
+  constexpr std::size_t kArenaBytes = std::size_t{64} << 20, kMostArenas = 1024;
+  mallopt(M_ARENA_MAX, static_cast<int>(std::clamp<std::size_t>(budget / kArenaBytes, 1, kMostArenas)));
+}
+
 }  // namespace
 
 std::size_t resident_bytes() {
@@ -28,6 +40,7 @@ std::size_t resident_bytes() {
 MemoryLedger MemoryLedger::of_process(std::size_t bytes) {
   MemoryLedger ledger(bytes);
   if (bytes == 0) return ledger;
+  limit_retained_memory(bytes);
   // What was freed and not given back would be counted although it can be used again.
   malloc_trim(0);
   ledger.charged_ = std::min(bytes, resident_bytes() + kReserveBytes);

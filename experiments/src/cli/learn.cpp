@@ -222,7 +222,10 @@ void run_learn(LearnCommand& command) {
   const RowMask train = RowMask::random(source.rows(), 1 - command.holdout, options.seed, kHoldoutSplit);
   const RowMask held_out = ~train;
   context.held_out_rows = held_out.count();
-  if (context.held_out_rows > 0) options.rows = &train;
+  if (context.held_out_rows > 0) {
+    options.rows = &train;
+    require_pass_fits(MaskedSource(source, held_out), command.common.pass("evaluating"), "--holdout 0");
+  }
   PassOptions silent = command.common.pass("learning");
   silent.progress = nullptr;  // a search does not know how many passes it needs
   const LearnReport report = learn(source, start, options, silent);

@@ -15,6 +15,7 @@
 #include "report/sweep_progress.hpp"
 #include "report/sweep_table.hpp"
 #include "report/terminal.hpp"
+#include "scrm/engine/memory_ledger.hpp"
 #include "scrm/experiments/sweep.hpp"
 #include "scrm/io/error.hpp"
 #include "sweep/options.hpp"
@@ -111,7 +112,7 @@ void run(SweepCommand& command) {
   const SweepFile file(command.file);
   SweepOptions options = command.options;
   options.threads = command.common.threads;
-  options.memory = command.common.memory;
+  options.memory = MemoryLedger::of_process(command.common.memory).left();
   options.on_warning = [&command](const std::string& text) { print_warning(text, command.common.quiet); };
   SweepReport report;
   {

@@ -11,7 +11,9 @@
 
 #include "report/clock.hpp"
 #include "report/version.hpp"
+#include "scrm/engine/memory_ledger.hpp"
 #include "scrm/engine/scheduler.hpp"
+#include "scrm/io/block_buffer.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/result_archive.hpp"
 #include "scrm/io/run_journal.hpp"
@@ -24,8 +26,12 @@
 namespace scrm {
 namespace {
 
-// What a run holds that makes its rows anew: loaders, partial sums and the search.
+// What a run holds that makes its rows anew, loaders, partial sums and the search: so much, or a share of the budget.
 constexpr std::size_t kStreamingBytes = 64 << 20;
+constexpr std::size_t kStreamingShare = 4;
+// What every run holds beside its rows: blocks on their way, a thread's stack and first allocations.
+constexpr std::size_t kWorkingBytes = 1 << 20;
+constexpr std::size_t kWorkingBlocks = 4;
 
 /// Runs that are done in one go: they share their logs, and their passes.
 struct Group {
@@ -42,7 +48,12 @@ struct Group {
 class SweepRunner {
  public:
   SweepRunner(const SweepFile& file, const SweepOptions& options)
-      : file_(file), options_(options), plan_(file), earlier_(plan_, options), problems_(problems_to_keep()) {}
+      : file_(file),
+        options_(options),
+        plan_(file),
+        memory_(memory_beside_plan()),
+        earlier_(plan_, options),
+        problems_(problems_to_keep()) {}
 
   SweepReport run() {
     for (const std::string& warning : plan_.warnings()) warn(warning);
@@ -78,8 +89,17 @@ class SweepRunner {
     for (const Experiment& experiment : plan_.experiments()) {
       largest = std::max(largest, experiment.shape.problem_bytes);
     }
-    const std::size_t in_use = static_cast<std::size_t>(std::max(1, options_.threads)) + 1;
-    return std::max(in_use, options_.memory / kProblemShare / largest);
+    return memory_ == 0 ? static_cast<std::size_t>(std::max(1, options_.threads)) : memory_ / kProblemShare / largest;
+  }
+
+  /// What the plan has brought into memory, the data of environments above all, is no longer to be had.
+  std::size_t memory_beside_plan() const {
+    MemoryLedger ledger(options_.memory);
+    const std::size_t now = resident_bytes();
+    ledger.charge(now - std::min(now, resident_before_), "the data of the environments", "fewer environments");
+    ledger.charge(static_cast<std::size_t>(std::max(1, options_.threads) - 1) * kThreadBytes, "the threads",
+                  "fewer --threads");
+    return ledger.left();
   }
 
   /// Fails now where writing the archive would fail after hours of work.
@@ -150,10 +170,13 @@ class SweepRunner {
     const std::size_t copies = pools && method.deploys && options.past == PastRollouts::balance ? 2 : 1;
     const std::size_t bytes = learns ? static_cast<std::size_t>(pools ? all : last) * shape.row_bytes : 0;
     // Half the budget for one run's rows leaves room for others beside it.
-    const bool held = options_.memory == 0 || copies * bytes <= options_.memory / 2;
+    const bool held = memory_ == 0 || copies * bytes <= memory_ / 2;
+    const std::size_t streaming =
+        memory_ == 0 ? kStreamingBytes : std::clamp<std::size_t>(memory_ / kStreamingShare, 1, kStreamingBytes);
+    const std::size_t working = kWorkingBytes + kWorkingBlocks * block_buffer_bytes(shape.schema);
     // The bytes are an estimate: rows that are to be held are not turned away for being a little more.
-    group.rows_memory = held ? options_.memory : kStreamingBytes;
-    group.memory = shape.problem_bytes + (held ? copies * bytes : kStreamingBytes);
+    group.rows_memory = held ? memory_ : streaming;
+    group.memory = shape.problem_bytes + (held ? copies * bytes + working : streaming);
     group.cost = static_cast<double>(learns ? (pools ? 2 * all : all) : 1) * static_cast<double>(shape.row_bytes) *
                  static_cast<double>(group.runs.size());
     if (method.resources == nullptr) return;
@@ -176,7 +199,7 @@ class SweepRunner {
     }
     SchedulerOptions scheduler;
     scheduler.threads = options_.threads;
-    scheduler.memory = options_.memory - options_.memory / kProblemShare;
+    scheduler.memory = memory_ - memory_ / kProblemShare;
     scheduler.stop = options_.stop;
     scheduler.shuffle_seed = options_.shuffle_seed;
     std::map<std::string, const Group*> by_name;
@@ -311,7 +334,9 @@ class SweepRunner {
 
   const SweepFile& file_;
   const SweepOptions& options_;
+  std::size_t resident_before_ = resident_bytes();
   SweepPlan plan_;
+  std::size_t memory_;    // for runs and their problems; 0: no limit
   FinishedRuns earlier_;  // before this invocation
   ProblemCache problems_;
   std::map<std::string, RunRecord> finished_;  // in this invocation, by identity

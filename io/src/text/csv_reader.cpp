@@ -86,7 +86,7 @@ void CsvReader::refill() {
   std::memmove(buffer_.data(), cursor_, kept);
   if (kept + kPadding >= buffer_.size()) {
     if (buffer_.size() > kLongestRecord)
-      fail(next_line_, "this record does not end within 8 MiB of memory; is there a quote that was never closed?");
+      fail(next_line_, "this record does not end within 8 MiB; is there a quote that was never closed?");
     buffer_.resize((buffer_.size() - kPadding) * 2 + kPadding);
   }
   cursor_ = buffer_.data();
