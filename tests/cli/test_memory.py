@@ -178,6 +178,15 @@ class Texts(MemoryTest):
             (self.dir / "line.csv").write_text(text)
             self.assertEqual(self.run_within(64, *args), "refused")
 
+    def test_rows_of_a_csv_file_too_wide_for_a_block_are_refused(self):
+        names = ",".join(f"c{i}" for i in range(20_000))
+        (self.dir / "wide.csv").write_text(names + "\n" + ",".join(["1"] * 20_000) + "\n")
+        args = ("import", "wide.csv", "--format", "csv", "--action-kind", "continuous", "--context", "c0:c19996",
+                "--action", "c19997", "--loss", "c19998", "--propensity", "c19999", "--out", "o.h5")
+        self.assertEqual(self.run_within(64, *args), "refused")
+        contexts = ("--contexts", "wide.csv", "--context", "c0:c19999", "--seed", 1, "--out", "acted")
+        self.assertEqual(self.run_within(64, "act", self.write_policy("p.toml", 20_000), *contexts), "refused")
+
     def test_a_policy_that_cannot_be_parsed_within_the_budget_is_refused(self):
         data = self.write_rows("rows.h5", 10, 3, 400_000)
         policy = self.write_policy("p.toml", 3, 400_000)

@@ -130,9 +130,11 @@ class Contexts {
     const Progress bar = progress_bar("reading", command.common.quiet, "bytes");
     for (std::size_t i = 0; i < paths_.size(); ++i) {
       const std::string shard = fmt::format("{}/part-{:05}.h5", folder_->temporary_path(), i);
-      import_csv_contexts(paths_[i], command.columns, shard, [&](std::int64_t done, std::int64_t total) {
+      const auto on_bytes = [&bar](std::int64_t done, std::int64_t total) {
         if (bar && total > 0) bar(done, total);
-      });
+      };
+      import_csv_contexts(paths_[i], command.columns, shard, on_bytes,
+                          MemoryLedger::of_process(command.common.memory).left());
       paths_[i] = shard;
     }
   }
