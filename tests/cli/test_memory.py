@@ -2,6 +2,7 @@
 runs at once and texts either stay within it or are refused before anything is taken."""
 # labels: slow cli
 
+import os
 import subprocess
 import sys
 
@@ -28,6 +29,8 @@ class MemoryTest(ProgramTest):
     def run_within(self, memory, *args, endless=None):
         """Runs with --memory `memory` MiB; returns whether it was done or refused. It must not take more either way.
         `endless` is what comes, again and again, from /dev/stdin."""
+        if os.environ.get("SCRM_SANITIZE"):
+            self.skipTest("sanitizers need memory of their own")
         command = [sys.executable, "-S", "-c", MEASURE, harness.PROGRAM, *map(str, args), "--memory", f"{memory}M"]
         stream = subprocess.Popen(["yes", endless], stdout=subprocess.PIPE) if endless is not None else None
         try:
@@ -65,14 +68,14 @@ class MemoryTest(ProgramTest):
 
 class Evaluate(MemoryTest):
     def test_replicates_are_drawn_in_groups_that_fit_or_refused(self):
-        data, policy = self.write_rows("few.h5", 100, 3), self.write_policy("p.toml", 3)
+        data, policy = self.write_rows("few.h5", 20, 3), self.write_policy("p.toml", 3)
         bootstrap = ("evaluate", data, "--policy", policy, "--interval", "bootstrap", "--replicates")
         self.assertEqual(self.run_within(64, *bootstrap, 1_000_000), "done")
         self.assertEqual(self.run_within(64, *bootstrap, 4_000_000, "--estimator", "ips,snips"), "done")
         self.assertEqual(self.run_within(64, *bootstrap, 100_000_000), "refused")
 
     def test_groups_of_replicates_have_the_same_bits(self):
-        data, policy = self.write_rows("few.h5", 50, 3), self.write_policy("p.toml", 3)
+        data, policy = self.write_rows("few.h5", 20, 3), self.write_policy("p.toml", 3)
         args = ("evaluate", self.dir / data, "--policy", self.dir / policy, "--interval", "bootstrap", "--replicates",
                 1_500_000)
         wide = harness.run_json(*args, "--memory", "1G")["policies"]

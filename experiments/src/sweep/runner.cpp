@@ -13,6 +13,7 @@
 #include "report/version.hpp"
 #include "scrm/engine/memory_ledger.hpp"
 #include "scrm/engine/scheduler.hpp"
+#include "scrm/engine/threads.hpp"
 #include "scrm/io/block_buffer.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/result_archive.hpp"
@@ -51,6 +52,7 @@ class SweepRunner {
       : file_(file),
         options_(options),
         plan_(file),
+        threads_(threads_that_fit()),
         memory_(memory_beside_plan()),
         earlier_(plan_, options),
         problems_(problems_to_keep()) {}
@@ -89,7 +91,24 @@ class SweepRunner {
     for (const Experiment& experiment : plan_.experiments()) {
       largest = std::max(largest, experiment.shape.problem_bytes);
     }
-    return memory_ == 0 ? static_cast<std::size_t>(std::max(1, options_.threads)) : memory_ / kProblemShare / largest;
+    return memory_ == 0 ? static_cast<std::size_t>(threads_) : memory_ / kProblemShare / largest;
+  }
+
+  /// What a thread holds beyond its run: its stack, and blocks on their way.
+  std::size_t thread_bytes() const {
+    std::size_t block = 0;
+    for (const Experiment& experiment : plan_.experiments()) {
+      block = std::max(block, block_buffer_bytes(experiment.shape.schema));
+    }
+    return kThreadBytes + kWorkingBlocks * block;
+  }
+
+  /// As many as asked for, or as a share of the memory allows: nothing else depends on their number.
+  int threads_that_fit() const {
+    const int wanted = resolve_threads(options_.threads);
+    if (options_.memory == 0) return wanted;
+    const std::size_t most = options_.memory / kStreamingShare / thread_bytes();
+    return static_cast<int>(std::clamp<std::size_t>(most, 1, static_cast<std::size_t>(wanted)));
   }
 
   /// What the plan has brought into memory, the data of environments above all, is no longer to be had.
@@ -97,8 +116,7 @@ class SweepRunner {
     MemoryLedger ledger(options_.memory);
     const std::size_t now = resident_bytes();
     ledger.charge(now - std::min(now, resident_before_), "the data of the environments", "fewer environments");
-    ledger.charge(static_cast<std::size_t>(std::max(1, options_.threads) - 1) * kThreadBytes, "the threads",
-                  "fewer --threads");
+    ledger.charge(static_cast<std::size_t>(threads_ - 1) * thread_bytes(), "the threads", "fewer --threads");
     return ledger.left();
   }
 
@@ -181,7 +199,7 @@ class SweepRunner {
                  static_cast<double>(group.runs.size());
     if (method.resources == nullptr) return;
     const HyperParameters& parameters = plan_.runs()[group.runs.front()].parameters;
-    const MethodResources resources = method.resources(shape, options, parameters, std::max(1, options_.threads));
+    const MethodResources resources = method.resources(shape, options, parameters, threads_);
     group.memory += resources.bytes;
     group.cost += resources.cost;
     group.hint = resources.hint;
@@ -198,7 +216,7 @@ class SweepRunner {
                       }});
     }
     SchedulerOptions scheduler;
-    scheduler.threads = options_.threads;
+    scheduler.threads = threads_;
     scheduler.memory = memory_ - memory_ / kProblemShare;
     scheduler.stop = options_.stop;
     scheduler.shuffle_seed = options_.shuffle_seed;
@@ -253,7 +271,7 @@ class SweepRunner {
     for (const std::size_t run : group.runs) parameters.push_back(plan_.runs()[run].parameters);
     const auto problem = problems_.get(*experiment.factory, static_cast<std::uint64_t>(group.seed), experiment.options);
     PassOptions pass;
-    pass.threads = options_.threads;
+    pass.threads = threads_;
     pass.memory = group.rows_memory;
     const LearnerSetup setup{*problem, experiment.options, parameters, static_cast<std::uint64_t>(group.seed), pass,
                              stop};
@@ -336,6 +354,7 @@ class SweepRunner {
   const SweepOptions& options_;
   std::size_t resident_before_ = resident_bytes();
   SweepPlan plan_;
+  int threads_;
   std::size_t memory_;    // for runs and their problems; 0: no limit
   FinishedRuns earlier_;  // before this invocation
   ProblemCache problems_;
