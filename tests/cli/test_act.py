@@ -106,7 +106,7 @@ class Bits(ActTest):
     def test_chunks_compression_and_memory_do_not_change_a_bit(self):
         for name in ("gaussian", "label"):
             plain = read(self.act(name, f"{name}-plain")[1])
-            for number, options in enumerate([("--compress", "gzip"), ("--chunk-rows", 100), ("--memory", "20M"),
+            for number, options in enumerate([("--compress", "gzip"), ("--chunk-rows", 100), ("--memory", "32M"),
                                               ("--chunk-rows", 1999, "--shards", 3, "--compress", "gzip")]):
                 with self.subTest(policy=name, options=options):
                     self.assert_same(plain, read(self.act(name, f"{name}-{number}", *options)[1]))

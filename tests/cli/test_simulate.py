@@ -54,7 +54,7 @@ class Simulate(ProgramTest):
     def test_chunks_compression_and_memory_do_not_change_a_bit(self):
         _, plain = self.simulate("plain", "pricing")
         for number, options in enumerate([("--compress", "gzip"), ("--chunk-rows", 100), ("--chunk-rows", 3000),
-                                          ("--chunk-rows", 10**6, "--compress", "gzip"), ("--memory", "20M"),
+                                          ("--chunk-rows", 10**6, "--compress", "gzip"), ("--memory", "32M"),
                                           ("--chunk-rows", 1999, "--shards", 3, "--compress", "gzip")]):
             with self.subTest(options=options):
                 _, other = self.simulate(f"other-{number}", "pricing", *options)

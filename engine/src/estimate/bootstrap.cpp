@@ -151,14 +151,21 @@ void Bootstrap::clip_top_rows(std::size_t policy, const TopRows& top, double cli
   }
 }
 
-void Bootstrap::replicate(std::uint64_t seed, int count, int threads) {
-  totals_.assign(static_cast<std::size_t>(count) * width_, 0.0);
+std::size_t Bootstrap::thread_bytes() const {
+  return kTaskReplicates * (kTileGroups + width_) * sizeof(double);
+}
+
+std::vector<std::vector<double>> Bootstrap::replicate(std::uint64_t seed, int count, std::span<const Column> columns,
+                                                      int threads) const {
+  std::vector<std::vector<double>> values(columns.size());
+  for (std::vector<double>& column : values) column.resize(static_cast<std::size_t>(count));
   const int tasks = (count + kTaskReplicates - 1) / kTaskReplicates;
   const int width = static_cast<int>(width_);
   const auto run_task = [&](int task) {
     const int first = task * kTaskReplicates;
     const int replicates = std::min(kTaskReplicates, count - first);
     std::vector<double> counts(static_cast<std::size_t>(replicates) * kTileGroups);
+    std::vector<double> totals(static_cast<std::size_t>(replicates) * width_);
     for (std::int64_t g = 0; g < groups_; g += kTileGroups) {
       const int tile = static_cast<int>(std::min<std::int64_t>(kTileGroups, groups_ - g));
       for (int r = 0; r < replicates; ++r) {
@@ -167,30 +174,27 @@ void Bootstrap::replicate(std::uint64_t seed, int count, int threads) {
       }
       // Totals of all policies at once: [replicates, groups] counts times [groups, sums].
       cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, replicates, width, tile, 1.0, counts.data(), kTileGroups,
-                  sums_.data() + static_cast<std::size_t>(g) * width_, width, 1.0,
-                  totals_.data() + static_cast<std::size_t>(first) * width_, width);
+                  sums_.data() + static_cast<std::size_t>(g) * width_, width, 1.0, totals.data(), width);
+    }
+    for (std::size_t r = 0; r < static_cast<std::size_t>(replicates); ++r) {
+      for (std::size_t c = 0; c < columns.size(); ++c) {
+        values[c][static_cast<std::size_t>(first) + r] = value(totals.data() + r * width_, columns[c]);
+      }
     }
   };
   in_arena(threads, [&] { tbb::parallel_for(0, tasks, run_task); });
+  return values;
 }
 
-std::vector<double> Bootstrap::values(std::size_t policy, const Estimator& estimator) const {
-  const std::size_t terms = terms_column(estimator);
-  std::vector<double> out;
-  out.reserve(totals_.size() / width_);
-  for (std::size_t first = 0; first < totals_.size(); first += width_) {
-    const double* shared = totals_.data() + first;
-    const double* own = shared + kSharedSums + policy * policy_width_;
-    const bool labels = extra_.labels;
-    out.push_back(estimator.replicate({.rows = shared[0],
-                                       .loss = shared[1],
-                                       .weight = own[0],
-                                       .weighted_loss = own[1],
-                                       .terms = own[terms],
-                                       .additive_u = labels ? own[4] : 0,
-                                       .additive_s = labels ? own[5] : 0}));
-  }
-  return out;
+double Bootstrap::value(const double* totals, const Column& column) const {
+  const double* own = totals + kSharedSums + column.policy * policy_width_;
+  return column.estimator->replicate({.rows = totals[0],
+                                      .loss = totals[1],
+                                      .weight = own[0],
+                                      .weighted_loss = own[1],
+                                      .terms = own[terms_column(*column.estimator)],
+                                      .additive_u = extra_.labels ? own[4] : 0,
+                                      .additive_s = extra_.labels ? own[5] : 0});
 }
 
 }  // namespace scrm

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "scrm/engine/estimator.hpp"
@@ -44,10 +45,18 @@ class Bootstrap {
   /// Brings the top rows down to the automatic M, known only after the pass.
   void clip_top_rows(std::size_t policy, const TopRows& top, double clip);
 
-  /// Draws replicates 0..count−1 of all policies, the same bits at any thread count.
-  void replicate(std::uint64_t seed, int count, int threads);
-  /// What the estimator makes of every replicate of a policy.
-  std::vector<double> values(std::size_t policy, const Estimator& estimator) const;
+  /// What an estimator makes of the replicates of a policy.
+  struct Column {
+    std::size_t policy = 0;
+    const Estimator* estimator = nullptr;
+  };
+  /// Draws replicates 0..count−1 and gives the values of each column, the same bits at any thread count and whatever
+  /// columns are asked for together.
+  std::vector<std::vector<double>> replicate(std::uint64_t seed, int count, std::span<const Column> columns,
+                                             int threads) const;
+  /// Bytes that the values of one column take, and those that each thread of replicate() works with.
+  static std::size_t column_bytes(int count) { return static_cast<std::size_t>(count) * sizeof(double); }
+  std::size_t thread_bytes() const;
 
  private:
   /// A weighted loss that is not in its group's sum of min(w, M) y yet.
@@ -63,15 +72,15 @@ class Bootstrap {
   bool is_held(double weight) const noexcept;
   /// Holds the row; where a block has held as many as M can clip, the one with the least weight goes into its sum.
   void hold(const HeldRow& row, HeldRows& held, int& count);
+  double value(const double* totals, const Column& column) const;
   std::size_t terms_column(const Estimator& estimator) const;
 
   std::int64_t group_rows_;
   std::int64_t groups_;
   ExtraTerms extra_;
-  std::size_t policy_width_;    // sums of a policy
-  std::size_t width_;           // sums a group: two shared ones, then those of each policy
-  std::vector<double> sums_;    // [groups, width]
-  std::vector<double> totals_;  // [replicates, width]
+  std::size_t policy_width_;  // sums of a policy
+  std::size_t width_;         // sums a group: two shared ones, then those of each policy
+  std::vector<double> sums_;  // [groups, width]
   std::mutex held_mutex_;
   std::vector<HeldRow> held_;  // of all blocks, in no order
 };

@@ -9,9 +9,11 @@
 #include "estimate/bootstrap.hpp"
 #include "estimate/intervals.hpp"
 #include "estimate/warnings.hpp"
+#include "pass/pass_plan.hpp"
 #include "pass/pool.hpp"
 #include "scrm/engine/estimator.hpp"
-#include "scrm/engine/human_bytes.hpp"
+#include "scrm/engine/memory_ledger.hpp"
+#include "scrm/engine/threads.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/kernels/weights.hpp"
 
@@ -27,21 +29,32 @@ struct EvaluationSums {
 };
 
 /// The reduction of `evaluate`: every policy scores the block while it is in cache.
-class EvaluationReduction final : public Reduction {
+class EvaluationReduction final : public SizedReduction {
  public:
   struct Sums final : Partial {
     EvaluationSums sums;
   };
 
   EvaluationReduction(const std::vector<NamedPolicy>& policies, const WeightOptions& rules, const ExtraTerms& extra,
-                      Bootstrap* bootstrap)
-      : policies_(policies), rules_(rules), extra_(extra), bootstrap_(bootstrap) {}
+                      int num_actions, Bootstrap* bootstrap)
+      : policies_(policies), rules_(rules), extra_(extra), num_actions_(num_actions), bootstrap_(bootstrap) {}
 
   bool reads_context_by_row() const override {
     // More policies than this read each context several times: columns are then worth making.
     return policies_.size() <= kPolicyBatch &&
            std::all_of(policies_.begin(), policies_.end(),
                        [](const NamedPolicy& named) { return named.policy->reads_context_by_row(); });
+  }
+
+  ReductionBytes bytes() const override {
+    const std::size_t sums = sizeof(WeightSums) + sizeof(AdditiveSums) + extra_.given.size() * sizeof(Moments);
+    ReductionBytes bytes{.partial = policies_.size() * sums, .help = "fewer policies at a time"};
+    for (const NamedPolicy& named : policies_) {
+      const bool labels = extra_.labels && named.policy->has_label_probability();
+      const std::size_t columns = labels ? static_cast<std::size_t>(num_actions_) * kBlockRows * sizeof(double) : 0;
+      bytes.scratch = std::max(bytes.scratch, named.policy->scratch_bytes() + columns);
+    }
+    return bytes;
   }
 
   std::unique_ptr<Partial> make() const override {
@@ -112,6 +125,7 @@ class EvaluationReduction final : public Reduction {
   const std::vector<NamedPolicy>& policies_;
   WeightOptions rules_;
   const ExtraTerms& extra_;
+  int num_actions_;
   Bootstrap* bootstrap_;
   mutable Pool<PolicyScratch> scratch_;
 };
@@ -180,9 +194,10 @@ Diagnostics diagnose(const WeightSums& sums) {
   return out;
 }
 
-/// `replicates` are the estimator's values, for a bootstrap interval.
+/// `bootstrap` are the bounds of a bootstrap interval.
 Estimate estimate(const Estimator& estimator, const PolicyTotals& totals, const EvaluateOptions& options,
-                  std::vector<double> replicates, Diagnostics& diagnostics, Overflows& overflows) {
+                  const std::optional<std::pair<double, double>>& bootstrap, Diagnostics& diagnostics,
+                  Overflows& overflows) {
   const PointEstimate point = estimator.point(totals);
   Estimate out;
   out.estimator = estimator.name;
@@ -205,7 +220,7 @@ Estimate estimate(const Estimator& estimator, const PolicyTotals& totals, const 
   if (options.interval != IntervalKind::bootstrap) {
     bounds = interval(options.interval, options.level, totals.rows, point);
   } else {
-    bounds = percentile_interval(options.level, std::move(replicates));
+    bounds = bootstrap;
     if (!bounds) {
       diagnostics.warnings.push_back(
           fmt::format("{}: some bootstrap replicates are undefined, so there is no interval", estimator.name));
@@ -249,7 +264,45 @@ struct PassOutcome {
   EvaluationSums sums;
   Audit audit;
   std::unique_ptr<Bootstrap> bootstrap;
+  std::size_t memory_left = 0;  // beside the bootstrap's sums; 0: no limit
 };
+
+using Bounds = std::optional<std::pair<double, double>>;
+
+/// Bootstrap intervals by policy and estimator. Replicates are drawn anew for as many columns as fit the memory: their
+/// bits stay the same.
+std::vector<std::vector<Bounds>> bootstrap_intervals(const PassOutcome& outcome,
+                                                     const std::vector<std::vector<const Estimator*>>& chosen,
+                                                     const EvaluateOptions& options, int threads) {
+  std::vector<Bootstrap::Column> columns;
+  for (std::size_t p = 0; p < chosen.size(); ++p) {
+    for (const Estimator* estimator : chosen[p]) columns.push_back({p, estimator});
+  }
+  std::size_t together = columns.size();
+  if (outcome.memory_left > 0) {
+    MemoryLedger ledger(outcome.memory_left);
+    const std::size_t column = Bootstrap::column_bytes(options.replicates);
+    const std::size_t thread = outcome.bootstrap->thread_bytes() + kThreadBytes;
+    const auto most = static_cast<std::size_t>(resolve_threads(threads));
+    threads = static_cast<int>(std::clamp<std::size_t>((ledger.left() - column) / thread, 1, most));
+    ledger.charge(static_cast<std::size_t>(threads) * thread, "drawing bootstrap replicates", "fewer --replicates");
+    together = std::clamp<std::size_t>(ledger.left() / column, 1, columns.size());
+  }
+  std::vector<Bounds> bounds;
+  for (std::size_t first = 0; first < columns.size(); first += together) {
+    const std::size_t count = std::min(together, columns.size() - first);
+    std::vector<std::vector<double>> values = outcome.bootstrap->replicate(
+        options.seed, options.replicates, std::span(columns).subspan(first, count), threads);
+    for (std::vector<double>& one : values) bounds.push_back(percentile_interval(options.level, std::move(one)));
+  }
+  std::vector<std::vector<Bounds>> out;
+  auto next = bounds.begin();
+  for (const auto& estimators : chosen) {
+    out.emplace_back(next, next + std::ssize(estimators));
+    next += std::ssize(estimators);
+  }
+  return out;
+}
 
 PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& policies,
                                 const EvaluateOptions& options, const WeightOptions& rules, const ExtraTerms& extra,
@@ -257,17 +310,17 @@ PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& 
   PassOutcome out;
   PassOptions inner = pass;
   if (options.interval == IntervalKind::bootstrap) {
-    const std::size_t bytes = Bootstrap::bytes(source.rows(), policies.size(), extra);
-    if (pass.memory > 0 && bytes > pass.memory / 2) {
-      throw Error(ErrorKind::memory,
-                  fmt::format("the bootstrap of {} policies needs {} of sums, more than half of the memory budget; "
-                              "give a larger --memory or fewer policies at a time",
-                              policies.size(), human_bytes(static_cast<double>(bytes))));
-    }
-    if (pass.memory > 0) inner.memory -= bytes;
+    MemoryLedger ledger(pass.memory);
+    ledger.charge(Bootstrap::bytes(source.rows(), policies.size(), extra),
+                  fmt::format("the bootstrap of {} policies", policies.size()), "evaluate fewer policies at a time");
+    inner.memory = ledger.left();
+    out.memory_left = inner.memory;
+    // Drawn after the pass, but refused before it.
+    ledger.charge(Bootstrap::column_bytes(options.replicates),
+                  fmt::format("a bootstrap of {} replicates", options.replicates), "fewer --replicates");
     out.bootstrap = std::make_unique<Bootstrap>(source.rows(), policies.size(), extra);
   }
-  const EvaluationReduction reduction(policies, rules, extra, out.bootstrap.get());
+  const EvaluationReduction reduction(policies, rules, extra, source.schema().num_actions, out.bootstrap.get());
   PassResult result = run_pass(source, reduction, inner);
   out.audit = std::move(result.audit);
   if (result.sums) out.sums = std::move(static_cast<EvaluationReduction::Sums&>(*result.sums).sums);
@@ -275,7 +328,8 @@ PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& 
 }
 
 PolicyReport report_policy(const PassOutcome& outcome, std::size_t p, const std::vector<const Estimator*>& chosen,
-                           const ExtraTerms& extra, const WeightOptions& rules, const EvaluateOptions& options) {
+                           const std::vector<Bounds>& bootstrap, const ExtraTerms& extra, const WeightOptions& rules,
+                           const EvaluateOptions& options) {
   const EvaluationSums& sums = outcome.sums;
   const FinalSums all = add_top_rows(sums.weights[p], rules);
   PolicyTotals totals{.rows = all.weights.weight.count,
@@ -288,11 +342,11 @@ PolicyReport report_policy(const PassOutcome& outcome, std::size_t p, const std:
   PolicyReport out;
   out.diagnostics = diagnose(all.weights);
   Overflows overflows;
-  for (const Estimator* estimator : chosen) {
+  for (std::size_t e = 0; e < chosen.size(); ++e) {
+    const Estimator* estimator = chosen[e];
     totals.terms = terms_of(*estimator, all.weights, extra, sums.given.data() + p * extra.given.size());
-    std::vector<double> replicates;
-    if (outcome.bootstrap) replicates = outcome.bootstrap->values(p, *estimator);
-    Estimate one = estimate(*estimator, totals, options, std::move(replicates), out.diagnostics, overflows);
+    Estimate one =
+        estimate(*estimator, totals, options, bootstrap.empty() ? Bounds() : bootstrap[e], out.diagnostics, overflows);
     if (estimator->parameter != EstimatorParameter::none) {
       one.parameter = parameter_value(*estimator, rules.alpha, all.clip);
     }
@@ -326,6 +380,7 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   if (used != source.rows() && !options.alpha) {
     // α = 1/n counts the rows that are left, and they are known only now.
     rules.alpha = 1.0 / static_cast<double>(used);
+    outcome.bootstrap.reset();
     outcome = run_evaluation_pass(source, policies, options, rules, extra, pass);
   }
 
@@ -334,15 +389,16 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   report.skipped_rows = skipped;
   report.audit = std::move(outcome.audit);
   report.loss = outcome.sums.loss;
+  std::vector<std::vector<Bounds>> bootstrap(policies.size());
   if (outcome.bootstrap) {
     for (std::size_t p = 0; p < policies.size() && rules.clip == 0; ++p) {
       const TopRows& top = outcome.sums.weights[p].top;
       outcome.bootstrap->clip_top_rows(p, top, top.entries[static_cast<std::size_t>(top.count - 1)].weight);
     }
-    outcome.bootstrap->replicate(options.seed, options.replicates, pass.threads);
+    bootstrap = bootstrap_intervals(outcome, chosen, options, pass.threads);
   }
   for (std::size_t p = 0; p < policies.size(); ++p) {
-    report.policies.push_back(report_policy(outcome, p, chosen[p], extra, rules, options));
+    report.policies.push_back(report_policy(outcome, p, chosen[p], bootstrap[p], extra, rules, options));
     report.policies.back().name = policies[p].name;
   }
   return report;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "estimate/intervals.hpp"
+#include "pass/pass_plan.hpp"
 #include "pass/pool.hpp"
 #include "pass/rollout_source.hpp"
 #include "policy/log_mixture.hpp"
@@ -41,7 +42,7 @@ PairMoments pair_moments_of(const double* a, const double* b, int n) {
 }
 
 /// Sums for every policy and both weightings, from blocks of all rollouts side by side.
-class MisReduction final : public Reduction {
+class MisReduction final : public SizedReduction {
  public:
   struct Sums final : Partial {
     std::vector<TermSums> terms;  // [policy, weighting]
@@ -50,6 +51,18 @@ class MisReduction final : public Reduction {
   MisReduction(const std::vector<NamedPolicy>& policies,
                const std::vector<std::shared_ptr<const TargetPolicy>>& logging, std::vector<double> shares)
       : policies_(policies), logging_(logging), shares_(std::move(shares)) {}
+
+  ReductionBytes bytes() const override {
+    const std::size_t rollouts = logging_.size(), terms = policies_.size() * kWeightings;
+    const std::size_t sums =
+        sizeof(TermSums) + rollouts * sizeof(Moments) + rollouts * (rollouts - 1) / 2 * sizeof(PairMoments);
+    std::size_t scratch = 0;
+    for (const NamedPolicy& named : policies_) scratch = std::max(scratch, named.policy->scratch_bytes());
+    for (const auto& policy : logging_) scratch = std::max(scratch, policy->scratch_bytes());
+    return {.partial = terms * sums,
+            .scratch = scratch + (terms * rollouts + 2) * kBlockRows * sizeof(double),
+            .help = "fewer policies at a time"};
+  }
 
   std::unique_ptr<Partial> make() const override {
     auto partial = std::make_unique<Sums>();

@@ -9,6 +9,7 @@
 #include "learn/searches.hpp"
 #include "scrm/engine/evaluate.hpp"
 #include "scrm/engine/masked_source.hpp"
+#include "scrm/engine/memory_ledger.hpp"
 #include "scrm/engine/policy_kind.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/kernels/random.hpp"
@@ -106,6 +107,23 @@ void require_objective(const LearnedPolicy& found) {
               "squared; divide all losses by a constant");
 }
 
+/// What is left for passes beside `count` searches, done or not, and `masks` sets of rows.
+PassOptions beside_searches(const Source& source, const Policy& start, std::size_t count, std::size_t masks,
+                            const PassOptions& pass) {
+  // Of each search: the start, the policy found, its gradient and its point, and once more to be scored.
+  constexpr std::size_t kThetas = 5;
+  MemoryLedger ledger(pass.memory);
+  ledger.charge(count * kThetas * start.theta.size() * sizeof(double),
+                fmt::format("{} of {} parameters each", count == 1 ? "a search" : fmt::format("{} searches", count),
+                            start.theta.size()),
+                "fewer lambdas or restarts");
+  ledger.charge(masks * static_cast<std::size_t>(source.rows()) / 8, "marking the rows of each split",
+                "one --lambda instead of auto");
+  PassOptions inner = pass;
+  inner.memory = ledger.left();
+  return inner;
+}
+
 /// The best of consecutive restarts, with the work of all of them.
 LearnedPolicy best_of(std::vector<Search>::iterator begin, std::vector<Search>::iterator end) {
   auto best = begin;
@@ -125,6 +143,8 @@ LearnedPolicy best_of(std::vector<Search>::iterator begin, std::vector<Search>::
 
 std::vector<LearnedPolicy> fit(Source& source, const ObjectiveProblem& problem, const std::vector<double>& lambdas,
                                bool report, const LearnOptions& options, const PassOptions& pass) {
+  const std::size_t count = lambdas.size() * static_cast<std::size_t>(options.restarts);
+  const PassOptions inner = beside_searches(source, problem.policy, count, 0, pass);
   std::vector<Search> searches;
   for (const double lambda : lambdas) {
     ObjectiveProblem one = problem;
@@ -132,7 +152,7 @@ std::vector<LearnedPolicy> fit(Source& source, const ObjectiveProblem& problem, 
     add_restarts(one, options, searches);
   }
   searches.front().report = report;
-  run_searches(source, searches, options, pass);
+  run_searches(source, searches, options, inner);
   std::vector<LearnedPolicy> out;
   for (auto it = searches.begin(); it != searches.end(); it += options.restarts) {
     out.push_back(best_of(it, it + options.restarts));
@@ -143,6 +163,8 @@ std::vector<LearnedPolicy> fit(Source& source, const ObjectiveProblem& problem, 
 /// PROTOCOL: three random 75/25 splits; every λ learns on the larger part and is scored, without penalty, on the other.
 std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& problem, const LearnOptions& options,
                                        const PassOptions& pass) {
+  const PassOptions inner =
+      beside_searches(source, problem.policy, options.lambdas.size() * kSplits, 2 * kSplits + 3, pass);
   const RowMask all = options.rows != nullptr ? *options.rows : RowMask(source.rows());
   std::vector<RowMask> train, test;
   for (std::uint32_t split = 0; split < kSplits; ++split) {
@@ -159,7 +181,7 @@ std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& p
       searches.push_back({one, false, {}});
     }
   }
-  run_searches(source, searches, options, pass);
+  run_searches(source, searches, options, inner);
   for (const Search& search : searches) require_objective(search.result);
   std::vector<ObjectiveProblem> held_out;
   for (std::size_t i = 0; i < searches.size(); ++i) {
@@ -170,7 +192,7 @@ std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& p
     one.rows = &test[i % kSplits];
     held_out.push_back(std::move(one));
   }
-  const std::vector<ObjectiveValue> values = evaluate_objectives(source, held_out, pass, options.skip_bad_rows);
+  const std::vector<ObjectiveValue> values = evaluate_objectives(source, held_out, inner, options.skip_bad_rows);
   std::vector<LambdaScore> scores;
   for (std::size_t l = 0; l < options.lambdas.size(); ++l) {
     double sum = 0;

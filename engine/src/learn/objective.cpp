@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "learn/objective_value.hpp"
 #include "learn/replayed_objective.hpp"
+#include "pass/pass_plan.hpp"
 #include "pass/pool.hpp"
+#include "policy/context_panel.hpp"
 #include "policy/policy_kinds.hpp"
 #include "policy/score_matrix.hpp"
 #include "policy/score_tiles.hpp"
@@ -72,15 +75,43 @@ void merge_sums(ProblemSums& into, const ProblemSums& from, double mean_loss) {
   }
 }
 
-class ObjectiveReduction final : public Reduction {
+/// Columns of kBlockRows numbers that the gradient of one problem needs at once.
+std::size_t gradient_columns(const ObjectiveProblem& problem, const Schema& schema) {
+  const auto outputs = static_cast<std::size_t>(problem.policy.outputs);
+  const bool labels = risk_form(problem) == RiskForm::labels;
+  const std::size_t panel = problem.policy.features != FeatureMap::linear ? kPanelColumns : 0;
+  if (!labels && has_tiled_gradient(problem.policy, schema)) return panel + outputs / (kBlockRows / kScoreTileRows) + 1;
+  const std::size_t sets = labels || risk_form(problem) == RiskForm::ratio ? 3 : 2;
+  // A sparse context's products, by features, before they are turned into rows of theta.
+  const std::size_t products = schema.sparse ? sets * problem.policy.theta.size() / kBlockRows + 1 : 0;
+  return panel + sets * outputs + products + (schema.replays > 1 ? sets * outputs : 0);
+}
+
+ReductionBytes objective_bytes(std::span<const ObjectiveProblem> problems, const Schema& schema) {
+  ReductionBytes bytes;
+  bytes.help = "fewer actions, features or lambdas";
+  for (const ObjectiveProblem& problem : problems) {
+    const std::size_t theta = problem.policy.theta.size() * sizeof(double);
+    // The matrix's copy, by features too where the context is sparse, and the gradient that comes out.
+    bytes.fixed += (schema.sparse ? 3 : 2) * theta;
+    bytes.partial += sizeof(ProblemSums) + (risk_form(problem) == RiskForm::ratio ? 3 : 2) * theta;
+    bytes.scratch = std::max(bytes.scratch, gradient_columns(problem, schema) * kBlockRows * sizeof(double));
+  }
+  return bytes;
+}
+
+class ObjectiveReduction final : public SizedReduction {
  public:
   struct Sums final : Partial {
     std::vector<ProblemSums> problems;
   };
 
-  ObjectiveReduction(const std::vector<ObjectiveProblem>& problems, const Schema& schema) : problems_(problems) {
+  ObjectiveReduction(std::span<const ObjectiveProblem> problems, const Schema& schema)
+      : problems_(problems), bytes_(objective_bytes(problems, schema)) {
     for (const ObjectiveProblem& problem : problems) matrices_.emplace_back(problem.policy, schema);
   }
+
+  ReductionBytes bytes() const override { return bytes_; }
 
   std::unique_ptr<Partial> make() const override {
     auto partial = std::make_unique<Sums>();
@@ -210,7 +241,8 @@ class ObjectiveReduction final : public Reduction {
     add_products(block, problem, slopes, scratch, sums);
   }
 
-  const std::vector<ObjectiveProblem>& problems_;
+  std::span<const ObjectiveProblem> problems_;
+  ReductionBytes bytes_;
   std::vector<ScoreMatrix> matrices_;
   mutable Pool<PolicyScratch> scratch_;
 };
@@ -226,16 +258,37 @@ ObjectiveValue finish(const ObjectiveProblem& problem, const ProblemSums& sums) 
   return objective_value(problem, sums.terms, std::move(gradient));
 }
 
-std::vector<ObjectiveValue> evaluate_in_one_pass(Source& source, const std::vector<ObjectiveProblem>& problems,
-                                                 const PassOptions& options, bool skip_bad_rows) {
+/// How many problems share a pass: all of them, or as many as fit the budget without giving up threads.
+std::size_t problems_a_pass(const Source& source, const std::vector<ObjectiveProblem>& problems,
+                            const PassOptions& options) {
+  std::size_t count = problems.size();
+  const auto fits = [&](std::size_t first) {
+    return fits_all_threads(source, objective_bytes(std::span(problems).first(first), source.schema()), options);
+  };
+  while (count > 1 && !fits(count)) --count;
+  return count;
+}
+
+void evaluate_in_one_pass(Source& source, std::span<const ObjectiveProblem> problems, const PassOptions& options,
+                          bool skip_bad_rows, std::vector<ObjectiveValue>& out) {
   const ObjectiveReduction reduction(problems, source.schema());
   const PassResult result = run_pass(source, reduction, options);
   if (!skip_bad_rows) require_no_bad_rows(result.audit);
-  std::vector<ObjectiveValue> out;
   for (std::size_t p = 0; p < problems.size(); ++p) {
     out.push_back(result.sums
                       ? finish(problems[p], static_cast<const ObjectiveReduction::Sums&>(*result.sums).problems[p])
                       : ObjectiveValue{});
+  }
+}
+
+/// The sums of a problem do not depend on those beside it: in how many passes they are made changes no bit.
+std::vector<ObjectiveValue> evaluate_in_passes(Source& source, const std::vector<ObjectiveProblem>& problems,
+                                               const PassOptions& options, bool skip_bad_rows) {
+  std::vector<ObjectiveValue> out;
+  const std::size_t together = problems_a_pass(source, problems, options);
+  for (std::size_t first = 0; first < problems.size(); first += together) {
+    const std::size_t count = std::min(together, problems.size() - first);
+    evaluate_in_one_pass(source, std::span(problems).subspan(first, count), options, skip_bad_rows, out);
   }
   return out;
 }
@@ -253,13 +306,13 @@ std::vector<ObjectiveValue> evaluate_objectives(Source& source, const std::vecto
                                                 ReplayedWorkspace& workspace) {
   const auto shares = [&](const ObjectiveProblem& problem) { return shares_contexts(source.schema(), problem); };
   if (std::none_of(problems.begin(), problems.end(), shares)) {
-    return evaluate_in_one_pass(source, problems, options, skip_bad_rows);
+    return evaluate_in_passes(source, problems, options, skip_bad_rows);
   }
   // Each problem goes its own way whatever stands beside it: its bits must not depend on its neighbours.
   std::vector<ObjectiveValue> out;
   for (const ObjectiveProblem& problem : problems) {
     out.push_back(shares(problem) ? evaluate_replayed(source, problem, options, skip_bad_rows, workspace)
-                                  : evaluate_in_one_pass(source, {problem}, options, skip_bad_rows).front());
+                                  : evaluate_in_passes(source, {problem}, options, skip_bad_rows).front());
   }
   return out;
 }

@@ -9,6 +9,7 @@
 #include "learn/minimizer.hpp"
 #include "learn/replayed_objective.hpp"
 #include "pass/sampled_source.hpp"
+#include "scrm/engine/memory_ledger.hpp"
 #include "scrm/engine/memory_source.hpp"
 
 namespace scrm {
@@ -144,6 +145,22 @@ bool fits_in_cache(const Source& source) {
          static_cast<std::int64_t>(block_buffer_bytes(source.schema())) * source.blocks() <= kCachedBytes;
 }
 
+/// What one search under way holds: points and gradients, and pairs of them from which it knows the curvature.
+std::size_t active_search_bytes(const Search& search, const LearnOptions& options) {
+  constexpr std::size_t kPoints = 10;
+  const std::size_t points = kPoints + 2 * static_cast<std::size_t>(std::max(0, options.minimize.history));
+  return points * search.start.policy.theta.size() * sizeof(double);
+}
+
+/// How many searches share their passes. Half of the memory at most is theirs: passes need the rest.
+std::size_t searches_together(const Source& source, std::span<const Search> searches, const LearnOptions& options,
+                              const PassOptions& pass) {
+  if (fits_in_cache(source)) return 1;
+  if (pass.memory == 0) return searches.size();
+  const std::size_t bytes = std::max<std::size_t>(1, active_search_bytes(searches.front(), options));
+  return std::clamp<std::size_t>(pass.memory / 2 / bytes, 1, searches.size());
+}
+
 }  // namespace
 
 double norm_of(const std::vector<double>& gradient) {
@@ -162,14 +179,19 @@ void run_searches(Source& source, std::span<Search> searches, const LearnOptions
                                        options.rules.l2, pass);
   }
   ReplayedWorkspace workspace;
-  const std::size_t together = fits_in_cache(source) ? 1 : searches.size();
+  const std::size_t together = searches_together(source, searches, options, pass);
+  MemoryLedger ledger(pass.memory);
+  ledger.charge(together * active_search_bytes(searches.front(), options), "the search over all parameters",
+                "fewer actions or features");
+  PassOptions inner = pass;
+  inner.memory = ledger.left();
   for (std::size_t first = 0; first < searches.size(); first += together) {
     std::vector<ActiveSearch> active;
     for (Search& search : searches.subspan(first, together)) {
       active.emplace_back(search, options, whitening ? &*whitening : nullptr);
     }
-    if (sampled) search_sample(source, sample, active, options, pass, workspace);
-    run_in_lock_step(source, active, options, pass, workspace);
+    if (sampled) search_sample(source, sample, active, options, inner, workspace);
+    run_in_lock_step(source, active, options, inner, workspace);
   }
 }
 

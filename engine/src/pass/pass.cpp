@@ -1,15 +1,12 @@
 #include "scrm/engine/pass.hpp"
 
-#include <fmt/format.h>
-#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_pipeline.h>
 
 #include <algorithm>
 
 #include "pass/merge_tree.hpp"
+#include "pass/pass_plan.hpp"
 #include "schedule/arena.hpp"
-#include "scrm/engine/human_bytes.hpp"
-#include "scrm/io/error.hpp"
 
 namespace scrm {
 namespace {
@@ -72,25 +69,9 @@ void merge_group(PassState& pass, Item& item, const Progress& progress) {
   progress(std::min(pass.source.rows(), (item.first_block + item.blocks) * kBlockRows), pass.source.rows());
 }
 
-/// Groups that may be in flight under the memory budget.
-int max_groups_in_flight(const Source& source, int threads, std::size_t memory) {
-  const int most = 2 * threads;
-  if (memory == 0) return most;
-  for (int tokens = most; tokens > 0; --tokens) {
-    const std::size_t loaders = static_cast<std::size_t>(std::min(tokens, threads));
-    const std::size_t bytes = static_cast<std::size_t>(tokens) * source.group_bytes() + loaders * source.loader_bytes();
-    if (bytes <= memory) return tokens;
-  }
-  const double needed = static_cast<double>(source.group_bytes() + source.loader_bytes());
-  throw Error(ErrorKind::memory,
-              fmt::format("reading this data needs {} for blocks and the budget leaves {}; give a larger "
-                          "--memory, or write the data with smaller chunks",
-                          human_bytes(needed), human_bytes(static_cast<double>(memory))));
-}
-
-void run_pipeline(PassState& pass, int threads, int tokens, const Progress& progress) {
-  using LoaderPtr = std::unique_ptr<BlockLoader>;
-  tbb::enumerable_thread_specific<LoaderPtr> loaders([&pass] { return make_loader(pass); });
+void run_pipeline(PassState& pass, const PassPlan& plan, const Progress& progress) {
+  // As many loaders as threads at work: threads that take turns share them.
+  Pool<BlockLoader> loaders([&pass] { return make_loader(pass); });
   using ItemPtr = std::shared_ptr<Item>;
   const auto fetch_stage = [&pass](tbb::flow_control& control) -> ItemPtr {
     if (pass.next_block == pass.source.blocks()) {
@@ -100,12 +81,12 @@ void run_pipeline(PassState& pass, int threads, int tokens, const Progress& prog
     return fetch_next(pass);
   };
   const auto reduce_stage = [&pass, &loaders](ItemPtr item) {
-    reduce_group(pass, *loaders.local(), *item);
+    reduce_group(pass, *loaders.lease(), *item);
     return item;
   };
   const auto merge_stage = [&pass, &progress](const ItemPtr& item) { merge_group(pass, *item, progress); };
-  in_arena(threads, [&] {
-    tbb::parallel_pipeline(static_cast<std::size_t>(tokens),
+  in_arena(plan.threads, [&] {
+    tbb::parallel_pipeline(static_cast<std::size_t>(plan.groups_in_flight),
                            tbb::make_filter<void, ItemPtr>(tbb::filter_mode::serial_in_order, fetch_stage) &
                                tbb::make_filter<ItemPtr, ItemPtr>(tbb::filter_mode::parallel, reduce_stage) &
                                tbb::make_filter<ItemPtr, void>(tbb::filter_mode::serial_in_order, merge_stage));
@@ -116,9 +97,9 @@ void run_pipeline(PassState& pass, int threads, int tokens, const Progress& prog
 
 PassResult run_pass(Source& source, const Reduction& reduction, const PassOptions& options) {
   PassState pass(source, reduction);
-  const int threads = resolve_threads(options.threads);
-  const int tokens = max_groups_in_flight(source, threads, options.memory);
-  if (threads == 1 || source.blocks() <= source.group_blocks()) {
+  const auto* sized = dynamic_cast<const SizedReduction*>(&reduction);
+  const PassPlan plan = plan_pass(source, sized != nullptr ? sized->bytes() : ReductionBytes{}, options);
+  if (plan.threads == 1) {
     const std::unique_ptr<BlockLoader> loader = make_loader(pass);
     while (pass.next_block < source.blocks()) {
       const std::shared_ptr<Item> item = fetch_next(pass);
@@ -126,7 +107,7 @@ PassResult run_pass(Source& source, const Reduction& reduction, const PassOption
       merge_group(pass, *item, options.progress);
     }
   } else {
-    run_pipeline(pass, threads, tokens, options.progress);
+    run_pipeline(pass, plan, options.progress);
   }
   return {std::unique_ptr<Reduction::Partial>(pass.tree.finish().release()), std::move(pass.audit)};
 }

@@ -10,7 +10,7 @@
 
 #include "pass/pool.hpp"
 #include "schedule/arena.hpp"
-#include "scrm/engine/human_bytes.hpp"
+#include "scrm/engine/memory_ledger.hpp"
 #include "scrm/io/block_buffer.hpp"
 #include "scrm/io/error.hpp"
 
@@ -109,19 +109,24 @@ class Encoder {
       : source_(source),
         write_(write),
         chunk_rows_(chunk_rows(source.schema(), write)),
-        loaders_([&source] { return source.make_loader(); }) {}
+        loaders_([&source] { return source.make_loader(); }),
+        buffers_([&source] { return std::make_unique<BlockBuffer>(source.schema()); }) {}
 
   std::int64_t chunk() const { return chunk_rows_; }
 
   /// Any thread: makes the task's blocks and encodes its chunks.
   void run(Task& task) {
     const int count = block_count(task);
-    std::vector<Pool<BlockLoader>::Lease> loaders;
+    // A loader may hold far more than a block, such as the scores of all actions: one for each thread is enough.
+    const Pool<BlockLoader>::Lease loader = loaders_.lease();
+    std::vector<Pool<BlockBuffer>::Lease> buffers;
     std::vector<Block> blocks;
     Audit audit;
     for (int b = 0; b < count; ++b) {
-      loaders.push_back(loaders_.lease());
-      blocks.push_back(source_.load(*task.group, first_block(task) + b, *loaders.back(), audit));
+      const Block block = source_.load(*task.group, first_block(task) + b, *loader, audit);
+      buffers.push_back(buffers_.lease());
+      buffers.back()->copy_rows(block, 0, block.rows, 0);
+      blocks.push_back(buffers.back()->view(block.first_row, block.rows));
     }
     require_no_bad_rows(audit);
     const std::int64_t end = task.first_row + task.rows;
@@ -149,6 +154,7 @@ class Encoder {
   const WriteOptions& write_;
   std::int64_t chunk_rows_;
   Pool<BlockLoader> loaders_;
+  Pool<BlockBuffer> buffers_;
 };
 
 /// The serial end of the pipeline: opens, fills and finishes one shard after another.
@@ -181,32 +187,34 @@ class Writer {
 std::size_t task_bytes(const Source& source, std::int64_t rows) {
   const auto blocks = static_cast<std::size_t>(rows / kBlockRows + 2);
   const auto blocks_per_group = static_cast<std::size_t>(source.group_blocks());
-  return (blocks + blocks_per_group - 1) / blocks_per_group * source.group_bytes() + 2 * blocks * source.loader_bytes();
+  // Only loaders know how many entries a sparse block can have.
+  const std::size_t block = source.schema().sparse ? source.loader_bytes() : block_buffer_bytes(source.schema());
+  return (blocks + blocks_per_group - 1) / blocks_per_group * source.group_bytes() + 2 * blocks * block;
 }
 
-/// How many rows a task takes and how many tasks may be in flight.
+/// How many rows a task takes, how many tasks may be in flight, and on how many threads.
 struct TaskSizes {
   std::int64_t rows;
   std::size_t in_flight;
+  int threads;
 };
 
-TaskSizes size_tasks(const Source& source, std::int64_t chunk, const PassOptions& options, int threads) {
+std::size_t bytes_in_flight(const Source& source, const TaskSizes& sizes) {
+  const auto threads = static_cast<std::size_t>(sizes.threads);
   // A chunk longer than the data never fills.
-  const auto bytes = [&](std::int64_t rows) { return task_bytes(source, std::min(rows, source.rows())); };
-  const std::int64_t most_rows = std::max(chunk, kTaskRows / chunk * chunk);
-  const auto most_tasks = static_cast<std::size_t>(2 * threads);
-  if (options.memory == 0) return {most_rows, most_tasks};
-  if (bytes(most_rows) <= options.memory) {
-    return {most_rows, std::min(most_tasks, options.memory / std::max<std::size_t>(1, bytes(most_rows)))};
+  return sizes.in_flight * task_bytes(source, std::min(sizes.rows, source.rows())) + threads * source.loader_bytes() +
+         (threads - 1) * kThreadBytes;
+}
+
+TaskSizes size_tasks(const Source& source, std::int64_t chunk, const PassOptions& options, int threads) {
+  for (const std::int64_t rows : {std::max(chunk, kTaskRows / chunk * chunk), chunk}) {
+    for (int tasks = 2 * threads; tasks > 0; --tasks) {
+      const TaskSizes sizes{rows, static_cast<std::size_t>(tasks), std::min(tasks, threads)};
+      if (options.memory == 0 || bytes_in_flight(source, sizes) <= options.memory) return sizes;
+    }
   }
-  const std::size_t needed = bytes(chunk);
-  if (needed > options.memory) {
-    throw Error(ErrorKind::memory, fmt::format("one chunk of {} rows takes {} to make and encode, more than the {} "
-                                               "allowed: raise --memory or choose fewer rows a chunk",
-                                               chunk, human_bytes(static_cast<double>(needed)),
-                                               human_bytes(static_cast<double>(options.memory))));
-  }
-  return {chunk, options.memory / needed};
+  refuse_memory(bytes_in_flight(source, {chunk, 1, 1}), options.memory,
+                fmt::format("making and encoding one chunk of {} rows", chunk), "fewer --chunk-rows");
 }
 
 }  // namespace
@@ -243,7 +251,7 @@ void write_shards(Source& source, const std::vector<ShardPlan>& plan, const Writ
     if (task->rows > 0) encoder.run(*task);
     return task;
   };
-  in_arena(threads, [&] {
+  in_arena(sizes.threads, [&] {
     tbb::parallel_pipeline(sizes.in_flight,
                            tbb::make_filter<void, TaskPtr>(tbb::filter_mode::serial_in_order, fetch) &
                                tbb::make_filter<TaskPtr, TaskPtr>(tbb::filter_mode::parallel, encode) &

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "scrm/engine/read_policy.hpp"
 #include "scrm/io/atomic_file.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/limited_text.hpp"
 
 namespace scrm {
 
@@ -86,9 +88,13 @@ std::string names_of_kinds(const std::vector<const PolicyKindDefinition*>& kinds
 }
 
 Policy read_policy(const std::string& path) {
+  return read_policy(path, 0);
+}
+
+Policy read_policy(const std::string& path, std::size_t memory) {
   std::vector<PolicyFormat> formats;
   for (const PolicyKindDefinition& kind : policy_kinds()) formats.push_back(kind.format);
-  return read_policy(path, formats);
+  return memory == 0 ? read_policy(path, formats) : read_policy(path, formats, memory);
 }
 
 std::string policy_text(const Policy& policy, const std::string& comment) {

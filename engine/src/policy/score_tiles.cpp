@@ -66,6 +66,12 @@ bool has_tiled_gradient(const Policy& policy, const Block& block) {
          policy.outputs > kFewActions && block.sparse.indptr == nullptr;
 }
 
+bool has_tiled_gradient(const Policy& policy, const Schema& schema) {
+  const PolicyKindDefinition& kind = policy_kind(policy.kind);
+  return kind.add_tile != nullptr && kind.tile_gradient != nullptr && schema.replays == 1 && !schema.sparse &&
+         policy.outputs > kFewActions;
+}
+
 void tiled_gradient(const ScoreMatrix& matrix, const Block& block, std::span<const double* const> factors,
                     PolicyScratch& scratch, double* out) {
   const Policy& policy = matrix.policy();

@@ -17,6 +17,8 @@ void tiled_log_density(const ScoreMatrix& matrix, const Block& block, double* ou
 
 /// Whether tiled_gradient applies to the policy on this block, and is better than columns of all derivatives.
 bool has_tiled_gradient(const Policy& policy, const Block& block);
+/// The same for all blocks of a schema.
+bool has_tiled_gradient(const Policy& policy, const Schema& schema);
 
 /// For each column f of `factors`, Σ_i f_i ∂ log π(a_i|x_i) / ∂θ: factors.size() times as many numbers as theta has.
 /// Rows whose factors are all 0 do not count, whatever their derivatives. Holds scores of all actions for a few rows.

@@ -14,7 +14,9 @@
 #include "report/acted_csv.hpp"
 #include "report/clock.hpp"
 #include "report/terminal.hpp"
+#include "scrm/engine/memory_ledger.hpp"
 #include "scrm/engine/policy_kind.hpp"
+#include "scrm/engine/read_policy.hpp"
 #include "scrm/engine/shard_source.hpp"
 #include "scrm/engine/write_shards.hpp"
 #include "scrm/experiments/acting_source.hpp"
@@ -133,7 +135,8 @@ class Contexts {
       const auto on_bytes = [&](std::int64_t done, std::int64_t total) {
         if (bar && total > 0) bar(done, total);
       };
-      folder_->write([&] { import_csv_contexts(paths_[i], command.columns, shard, on_bytes); });
+      const std::size_t memory = MemoryLedger::of_process(command.common.memory).left();
+      folder_->write([&] { import_csv_contexts(paths_[i], command.columns, shard, on_bytes, memory); });
       paths_[i] = shard;
     }
   }
@@ -247,7 +250,7 @@ void act(const ActCommand& command, const Policy& policy, const Contexts& files,
 
 void run_act(const ActCommand& command) {
   const Stopwatch watch;
-  const Policy policy = read_policy(command.policy);
+  const Policy policy = read_policy(command.policy, MemoryLedger::of_process(command.common.memory).left());
   validate_options(command, policy);
   prepare_output(command);
   Output output(command);

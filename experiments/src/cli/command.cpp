@@ -12,6 +12,7 @@
 
 #include "cli/thread_reserve.hpp"
 #include "report/terminal.hpp"
+#include "scrm/engine/memory_ledger.hpp"
 #include "scrm/engine/threads.hpp"
 #include "scrm/experiments/environment.hpp"
 #include "scrm/io/error.hpp"
@@ -70,7 +71,7 @@ void start_threads(CommonOptions& options, MainThread main_thread) {
 PassOptions CommonOptions::pass(const std::string& label) const {
   PassOptions options;
   options.threads = threads;
-  options.memory = memory;
+  options.memory = MemoryLedger::of_process(memory).left();
   options.progress = progress_bar(label, quiet);
   return options;
 }

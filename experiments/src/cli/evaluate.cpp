@@ -12,7 +12,9 @@
 #include "report/evaluation_text.hpp"
 #include "report/terminal.hpp"
 #include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/memory_ledger.hpp"
 #include "scrm/engine/policy_kind.hpp"
+#include "scrm/engine/read_policy.hpp"
 #include "scrm/engine/shard_source.hpp"
 #include "scrm/io/error.hpp"
 
@@ -34,7 +36,9 @@ struct EvaluateCommand {
 std::vector<NamedPolicy> load_policies(const EvaluateCommand& command, const Schema& schema) {
   std::vector<NamedPolicy> policies;
   for (const std::string& path : command.policies) {
-    policies.push_back({path, make_target_policy(read_policy(path), schema, path)});
+    policies.push_back(
+        {path,
+         make_target_policy(read_policy(path, MemoryLedger::of_process(command.common.memory).left()), schema, path)});
   }
   for (std::size_t t = 0; t < command.targets.size(); ++t) {
     policies.push_back({command.targets[t], make_target_column_policy(static_cast<int>(t))});
@@ -46,7 +50,8 @@ void add_rollouts(const EvaluateCommand& command, const Dataset& dataset, const 
                   EvaluationReport& report) {
   std::vector<std::shared_ptr<const TargetPolicy>> logging;
   for (const std::string& path : command.logging_policies) {
-    logging.push_back(make_target_policy(read_policy(path), dataset.schema(), path));
+    logging.push_back(make_target_policy(read_policy(path, MemoryLedger::of_process(command.common.memory).left()),
+                                         dataset.schema(), path));
   }
   std::vector<std::unique_ptr<ShardSource>> owned;
   std::vector<Source*> sources;

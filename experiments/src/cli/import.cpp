@@ -12,6 +12,7 @@
 #include "cli/outputs.hpp"
 #include "report/clock.hpp"
 #include "report/terminal.hpp"
+#include "scrm/engine/memory_ledger.hpp"
 #include "scrm/io/csv_import.hpp"
 #include "scrm/io/error.hpp"
 
@@ -153,6 +154,7 @@ void run_csv(ImportOptions& options) {
   const auto on_bytes = [&bar](std::int64_t done, std::int64_t total) {
     if (bar && total > 0) bar(done, total);
   };
+  options.import.memory = MemoryLedger::of_process(options.common.memory).left();
   const CsvImportResult result = import_csv(options.import, on_bytes);
   const double seconds = watch.seconds();
   warn_of_skipped(options, result);

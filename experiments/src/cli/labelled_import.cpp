@@ -8,6 +8,7 @@
 #include "report/clock.hpp"
 #include "report/labelled_text.hpp"
 #include "report/terminal.hpp"
+#include "scrm/engine/memory_ledger.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/labelled_file.hpp"
 
@@ -79,7 +80,11 @@ LabelledFlags add_labelled_options(CLI::App& command, LabelledImport& import) {
 void run_labelled_import(LabelledImport import, LabelledFormat format, const CommonOptions& common) {
   const Stopwatch watch;
   require_file_name(import.out);
-  require_memory(import, common.memory);
+  const std::size_t memory = MemoryLedger::of_process(common.memory).left();
+  require_memory(import, memory);
+  // Pipes do not say how long they are.
+  import.options.max_bytes =
+      static_cast<std::size_t>(static_cast<double>(memory) / kMemoryPerByte / static_cast<double>(import.files.size()));
   import.options.format = format;
   import.options.first_label = first_number(import.first_label);
   import.options.first_feature = first_number(import.first_feature);

@@ -18,8 +18,10 @@
 #include "scrm/engine/balance_heuristic_source.hpp"
 #include "scrm/engine/learn.hpp"
 #include "scrm/engine/masked_source.hpp"
+#include "scrm/engine/memory_ledger.hpp"
 #include "scrm/engine/memory_source.hpp"
 #include "scrm/engine/policy_kind.hpp"
+#include "scrm/engine/read_policy.hpp"
 #include "scrm/engine/shard_source.hpp"
 #include "scrm/io/atomic_file.hpp"
 #include "scrm/io/error.hpp"
@@ -56,6 +58,10 @@ struct LearnCommand {
   LearnOptions options;
 };
 
+MemoryLedger memory_left(const LearnCommand& command) {
+  return MemoryLedger::of_process(command.common.memory);
+}
+
 /// A mean for the start: where the logged actions are, weights do not vanish.
 double mean_centre(Source& source, const PolicyKindDefinition& kind, const LearnCommand& command) {
   const auto compute = [&kind](const Block& block, Moments& out) {
@@ -72,8 +78,14 @@ double mean_centre(Source& source, const PolicyKindDefinition& kind, const Learn
 }
 
 Policy start_policy(Source& source, const LearnCommand& command) {
-  if (!command.start.empty()) return read_policy(command.start);
+  if (!command.start.empty()) return read_policy(command.start, memory_left(command).left());
   const PolicyKindDefinition& kind = policy_kind(PolicyKind(command.kind));
+  const Schema& schema = source.schema();
+  const std::int64_t outputs = kind.format.theta == ThetaRows::per_action ? schema.num_actions : 1;
+  const std::int64_t parameters = outputs * (1 + mapped_features(command.features, schema.features));
+  // It is copied once before the search begins.
+  memory_left(command).charge(static_cast<std::size_t>(parameters) * 2 * sizeof(double),
+                              fmt::format("a policy of {} parameters", parameters), "linear --features");
   Policy policy = zero_policy(kind.format.kind, command.features, source.schema());
   policy.scale = command.scale;
   policy.epsilon = command.epsilon;
@@ -120,21 +132,27 @@ std::unique_ptr<MemorySource> hold_rows(Source& rows, const Dataset& dataset, co
   double bytes = static_cast<double>(rows.blocks()) * static_cast<double>(block_buffer_bytes(rows.schema()));
   // Entries of sparse rows are not in that number; the files are a fair guess at their size.
   for (const Shard& shard : dataset.shards()) bytes += rows.schema().sparse ? 2 * static_cast<double>(shard.bytes) : 0;
-  if (bytes > kRowsShare * static_cast<double>(command.common.memory)) {
+  const std::size_t left = memory_left(command).left();
+  if (bytes > kRowsShare * static_cast<double>(left)) {
+    const double held = static_cast<double>(command.common.memory) - static_cast<double>(left);
     print_warning(
         fmt::format("holding the rows would take a budget of {}, so they are read from the shards for every pass",
-                    human_bytes(bytes / kRowsShare)),
+                    human_bytes(held + bytes / kRowsShare)),
         command.common.quiet);
     return nullptr;
   }
-  return std::make_unique<MemorySource>(rows, command.common.pass("reading"), command.options.skip_bad_rows);
+  MemoryLedger ledger(left);
+  ledger.charge(static_cast<std::size_t>(bytes), "holding the rows");
+  PassOptions reading = command.common.pass("reading");
+  reading.memory = ledger.left();
+  return std::make_unique<MemorySource>(rows, reading, command.options.skip_bad_rows);
 }
 
 /// Weighs rows against all logging policies together, where they are given.
 std::unique_ptr<Source> balance(Source& source, const Dataset& dataset, const LearnCommand& command) {
   std::vector<std::shared_ptr<const TargetPolicy>> policies;
   for (const std::string& path : command.logging_policies) {
-    policies.push_back(make_target_policy(read_policy(path), source.schema(), path));
+    policies.push_back(make_target_policy(read_policy(path, memory_left(command).left()), source.schema(), path));
   }
   const std::vector<int> rollouts = dataset.rollouts();
   if (rollouts.size() != policies.size()) {
@@ -224,7 +242,10 @@ void run_learn(LearnCommand& command) {
   const RowMask train = RowMask::random(source.rows(), 1 - command.holdout, options.seed, kHoldoutSplit);
   const RowMask held_out = ~train;
   context.held_out_rows = held_out.count();
-  if (context.held_out_rows > 0) options.rows = &train;
+  if (context.held_out_rows > 0) {
+    options.rows = &train;
+    require_pass_fits(MaskedSource(source, held_out), command.common.pass("evaluating"), "--holdout 0");
+  }
   PassOptions silent = command.common.pass("learning");
   silent.progress = nullptr;  // a search does not know how many passes it needs
   const LearnReport report = learn(source, start, options, silent);

@@ -10,7 +10,9 @@
 #include "cli/outputs.hpp"
 #include "report/clock.hpp"
 #include "report/terminal.hpp"
+#include "scrm/engine/memory_ledger.hpp"
 #include "scrm/engine/policy_kind.hpp"
+#include "scrm/engine/read_policy.hpp"
 #include "scrm/engine/write_shards.hpp"
 #include "scrm/experiments/simulated_source.hpp"
 #include "scrm/io/atomic_folder.hpp"
@@ -88,7 +90,9 @@ void run_simulate(SimulateCommand& command) {
       make_environment(command.environment, {command.rows.rollout_key.seed, command.actions});
   validate_options(command, *environment);
   prepare_outputs(command);
-  const Policy policy = command.policy.empty() ? first_policy(*environment, command.rows) : read_policy(command.policy);
+  const Policy policy = command.policy.empty()
+                            ? first_policy(*environment, command.rows)
+                            : read_policy(command.policy, MemoryLedger::of_process(command.common.memory).left());
   SimulatedSource source(environment, policy, command.policy.empty() ? command.environment : command.policy,
                          command.rows);
 

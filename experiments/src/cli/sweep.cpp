@@ -17,6 +17,7 @@
 #include "report/sweep_progress.hpp"
 #include "report/sweep_table.hpp"
 #include "report/terminal.hpp"
+#include "scrm/engine/memory_ledger.hpp"
 #include "scrm/experiments/sweep.hpp"
 #include "scrm/io/error.hpp"
 #include "sweep/options.hpp"
@@ -126,7 +127,7 @@ void run(SweepCommand& command) {
   const SweepFile file(command.file);
   SweepOptions options = command.options;
   options.threads = command.common.threads;
-  options.memory = command.common.memory;
+  options.memory = MemoryLedger::of_process(command.common.memory).left();
   options.on_warning = [&command](const std::string& text) { print_warning(text, command.common.quiet); };
   for (const std::string& path : {options.out, sweep_journal(options.out)}) report_leftovers(path, command.common);
   SweepReport report;

@@ -74,7 +74,7 @@ ProblemShape synthetic_shape(const Environment& environment, const RunOptions& o
   }
   const std::int64_t columns = environment.features() + environment.state_columns();
   shape.problem_bytes =
-      static_cast<std::size_t>((cached_rows(options) + kTestRows) * columns + kTestRows * (kTestDraws + 4)) *
+      static_cast<std::size_t>(cached_rows(options) * (columns + 1) + kTestRows * (columns + kTestDraws + 4)) *
       sizeof(double);
   shape.row_bytes = block_buffer_bytes(shape.schema) / kBlockRows;
   return shape;

@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <numeric>
-#include <sstream>
 #include <utility>
 
 #include "scrm/io/error.hpp"
-#include "scrm/io/path_checks.hpp"
+#include "scrm/io/limited_text.hpp"
 #include "scrm/io/spelling.hpp"
 #include "sweep/options.hpp"
 #include "sweep/toml_value.hpp"
@@ -26,17 +24,13 @@ constexpr std::int64_t kMaxSeeds = 1'000'000;
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 50;
 const char* kDefaultDataDir = "../shared/data";
 
+// Far more than any sweep needs, and little beside the smallest budget once it is parsed.
+constexpr std::size_t kMostText = std::size_t{1} << 20;
+
 std::string read_text(const std::string& path) {
-  require_file(path);
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file || text.str().empty()) {
-    throw Error(ErrorKind::file,
-                file ? "the sweep file is empty" : "cannot read the sweep file: it is missing or may not be read",
-                {.file = path});
-  }
-  return text.str();
+  std::string text = read_limited_text(path, kMostText, "sweep file");
+  if (text.empty()) throw Error(ErrorKind::file, "the sweep file is empty", {.file = path});
+  return text;
 }
 
 }  // namespace

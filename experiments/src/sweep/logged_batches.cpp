@@ -29,6 +29,8 @@ void LoggedBatches::add(const LoggingPolicy& logging_policy) {
   rows_logged_ += problem_.shape().batch_rows(number);
   std::unique_ptr<Source> batch = problem_.batch(logging_policy, number);
   if (past_ != PastRollouts::last) return pool(std::move(batch));
+  // Its rows are not needed any more, and two batches at once would not be what the run was admitted with.
+  owned_.reset();
   if (fits(batch->rows()) && dynamic_cast<MemorySource*>(batch.get()) == nullptr) {
     owned_ = std::make_unique<MemorySource>(*batch, pass_, false);
   } else {

@@ -22,11 +22,25 @@ std::shared_ptr<const BanditProblem> ProblemCache::get(const ProblemFactory& fac
       slots_.front()->options = text;
     }
     slot = slots_.front();
-    while (slots_.size() > keep_) slots_.pop_back();
+    drop_unused();
   }
   const std::lock_guard lock(slot->making);
   if (!slot->problem) slot->problem = factory.make(seed, options);
   return slot->problem;
+}
+
+/// The first slot is the one that was just asked for.
+void ProblemCache::drop_unused() {
+  std::size_t unused = 0;
+  for (auto place = std::next(slots_.begin()); place != slots_.end();) {
+    const std::shared_ptr<Slot> slot = *place;
+    bool used = slot.use_count() > 2;  // by someone who waits for it, beside the list and this function
+    if (!used) {
+      const std::lock_guard lock(slot->making);
+      used = slot->problem.use_count() > 1;
+    }
+    place = used || ++unused <= keep_ ? std::next(place) : slots_.erase(place);
+  }
 }
 
 }  // namespace scrm

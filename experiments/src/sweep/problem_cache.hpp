@@ -29,6 +29,9 @@ class ProblemCache {
     std::shared_ptr<const BanditProblem> problem;
   };
 
+  /// Lets go of all problems that nobody uses but the keep_ that were used last. Needs the mutex.
+  void drop_unused();
+
   std::size_t keep_;
   std::mutex mutex_;
   std::list<std::shared_ptr<Slot>> slots_;  // the one used last comes first

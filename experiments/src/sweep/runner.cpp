@@ -12,10 +12,13 @@
 #include "report/clock.hpp"
 #include "report/version.hpp"
 #include "scrm/engine/libraries.hpp"
+#include "scrm/engine/memory_ledger.hpp"
 #include "scrm/engine/scheduler.hpp"
+#include "scrm/engine/threads.hpp"
 #include "scrm/experiments/environment.hpp"
 #include "scrm/experiments/problem.hpp"
 #include "scrm/io/atomic_file.hpp"
+#include "scrm/io/block_buffer.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/labelled_import.hpp"
 #include "scrm/io/path_checks.hpp"
@@ -30,8 +33,12 @@
 namespace scrm {
 namespace {
 
-// What a run holds that makes its rows anew: loaders, partial sums and the search.
+// What a run holds that makes its rows anew, loaders, partial sums and the search: so much, or a share of the budget.
 constexpr std::size_t kStreamingBytes = 64 << 20;
+constexpr std::size_t kStreamingShare = 4;
+// What every run holds beside its rows: blocks on their way, a thread's stack and first allocations.
+constexpr std::size_t kWorkingBytes = 1 << 20;
+constexpr std::size_t kWorkingBlocks = 4;
 
 /// Runs that are done in one go: they share their logs, and their passes.
 struct Group {
@@ -66,7 +73,13 @@ std::vector<std::string> input_files(const SweepFile& file) {
 class SweepRunner {
  public:
   SweepRunner(const SweepFile& file, const SweepOptions& options)
-      : file_(file), options_(options), plan_(file), earlier_(plan_, options), problems_(problems_to_keep()) {}
+      : file_(file),
+        options_(options),
+        plan_(file),
+        threads_(threads_that_fit()),
+        memory_(memory_beside_plan()),
+        earlier_(plan_, options),
+        problems_(problems_to_keep()) {}
 
   SweepReport run() {
     for (const std::string& warning : plan_.warnings()) warn(warning);
@@ -103,8 +116,33 @@ class SweepRunner {
     for (const Experiment& experiment : plan_.experiments()) {
       largest = std::max(largest, experiment.shape.problem_bytes);
     }
-    const std::size_t in_use = static_cast<std::size_t>(std::max(1, options_.threads)) + 1;
-    return std::max(in_use, options_.memory / kProblemShare / largest);
+    return memory_ == 0 ? static_cast<std::size_t>(threads_) : memory_ / kProblemShare / largest;
+  }
+
+  /// What a thread holds beyond its run: its stack, and blocks on their way.
+  std::size_t thread_bytes() const {
+    std::size_t block = 0;
+    for (const Experiment& experiment : plan_.experiments()) {
+      block = std::max(block, block_buffer_bytes(experiment.shape.schema));
+    }
+    return kThreadBytes + kWorkingBlocks * block;
+  }
+
+  /// As many as asked for, or as a share of the memory allows: nothing else depends on their number.
+  int threads_that_fit() const {
+    const int wanted = resolve_threads(options_.threads);
+    if (options_.memory == 0) return wanted;
+    const std::size_t most = options_.memory / kStreamingShare / thread_bytes();
+    return static_cast<int>(std::clamp<std::size_t>(most, 1, static_cast<std::size_t>(wanted)));
+  }
+
+  /// What the plan has brought into memory, the data of environments above all, is no longer to be had.
+  std::size_t memory_beside_plan() const {
+    MemoryLedger ledger(options_.memory);
+    const std::size_t now = resident_bytes();
+    ledger.charge(now - std::min(now, resident_before_), "the data of the environments", "fewer environments");
+    ledger.charge(static_cast<std::size_t>(threads_ - 1) * thread_bytes(), "the threads", "fewer --threads");
+    return ledger.left();
   }
 
   /// Fails now where writing the archive would fail after hours of work.
@@ -178,15 +216,18 @@ class SweepRunner {
     const std::size_t copies = pools && method.deploys && options.past == PastRollouts::balance ? 2 : 1;
     const std::size_t bytes = learns ? static_cast<std::size_t>(pools ? all : last) * shape.row_bytes : 0;
     // Half the budget for one run's rows leaves room for others beside it.
-    const bool held = options_.memory == 0 || copies * bytes <= options_.memory / 2;
+    const bool held = memory_ == 0 || copies * bytes <= memory_ / 2;
+    const std::size_t streaming =
+        memory_ == 0 ? kStreamingBytes : std::clamp<std::size_t>(memory_ / kStreamingShare, 1, kStreamingBytes);
+    const std::size_t working = kWorkingBytes + kWorkingBlocks * block_buffer_bytes(shape.schema);
     // The bytes are an estimate: rows that are to be held are not turned away for being a little more.
-    group.rows_memory = held ? options_.memory : kStreamingBytes;
-    group.memory = shape.problem_bytes + (held ? copies * bytes : kStreamingBytes);
+    group.rows_memory = held ? memory_ : streaming;
+    group.memory = shape.problem_bytes + (held ? copies * bytes + working : streaming);
     group.cost = static_cast<double>(learns ? (pools ? 2 * all : all) : 1) * static_cast<double>(shape.row_bytes) *
                  static_cast<double>(group.runs.size());
     if (method.resources == nullptr) return;
     const HyperParameters& parameters = plan_.runs()[group.runs.front()].parameters;
-    const MethodResources resources = method.resources(shape, options, parameters, std::max(1, options_.threads));
+    const MethodResources resources = method.resources(shape, options, parameters, threads_);
     group.memory += resources.bytes;
     group.cost += resources.cost;
     group.hint = resources.hint;
@@ -203,8 +244,8 @@ class SweepRunner {
                       }});
     }
     SchedulerOptions scheduler;
-    scheduler.threads = options_.threads;
-    scheduler.memory = options_.memory - options_.memory / kProblemShare;
+    scheduler.threads = threads_;
+    scheduler.memory = memory_ - memory_ / kProblemShare;
     scheduler.stop = options_.stop;
     scheduler.shuffle_seed = options_.shuffle_seed;
     std::map<std::string, const Group*> by_name;
@@ -261,7 +302,7 @@ class SweepRunner {
     for (const std::size_t run : group.runs) parameters.push_back(plan_.runs()[run].parameters);
     const auto problem = problems_.get(*experiment.factory, static_cast<std::uint64_t>(group.seed), experiment.options);
     PassOptions pass;
-    pass.threads = options_.threads;
+    pass.threads = threads_;
     pass.memory = group.rows_memory;
     const LearnerSetup setup{*problem, experiment.options, parameters, static_cast<std::uint64_t>(group.seed), pass,
                              stop};
@@ -343,7 +384,10 @@ class SweepRunner {
 
   const SweepFile& file_;
   const SweepOptions& options_;
+  std::size_t resident_before_ = resident_bytes();
   SweepPlan plan_;
+  int threads_;
+  std::size_t memory_;    // for runs and their problems; 0: no limit
   FinishedRuns earlier_;  // before this invocation
   ProblemCache problems_;
   std::map<std::string, RunRecord> finished_;  // in this invocation, by identity

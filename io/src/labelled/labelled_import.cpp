@@ -34,14 +34,14 @@ std::vector<std::string> label_xml_candidates(const std::string& arff) {
 LabelledData read_arff_set(const std::vector<std::string>& paths, const LabelledOptions& options) {
   if (options.labels > 0 && !options.label_xml.empty())
     fail_usage(paths.front(), "labels are given as a number or as an .xml file, not as both");
-  if (options.labels > 0) return read_arff(paths, {.labels = options.labels});
+  if (options.labels > 0) return read_arff(paths, {.labels = options.labels, .max_bytes = options.max_bytes});
   const std::string xml = options.label_xml.empty() ? find_label_xml(paths.front()) : options.label_xml;
   if (xml.empty())
     fail_usage(paths.front(),
                fmt::format("which attributes are labels? Say how many there are at the end (--labels K), or "
                            "name the .xml file that lists them (--label-xml FILE); there is no {}",
                            fmt::join(label_xml_candidates(paths.front()), " and no ")));
-  return read_arff(paths, {.label_names = read_label_names(xml)});
+  return read_arff(paths, {.label_names = read_label_names(xml), .max_bytes = options.max_bytes});
 }
 
 void require_no_libsvm_options(const std::string& path, const LabelledOptions& options) {
@@ -82,7 +82,8 @@ LabelledData read_any_labelled(const std::vector<std::string>& paths, const Labe
                        {.labels = options.labels,
                         .features = options.features,
                         .first_label = options.first_label,
-                        .first_feature = options.first_feature},
+                        .first_feature = options.first_feature,
+                        .max_bytes = options.max_bytes},
                        numbering);
   }
   require_no_libsvm_options(paths.front(), options);

@@ -4,18 +4,15 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <limits>
 #include <optional>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "scrm/io/error.hpp"
-#include "scrm/io/path_checks.hpp"
+#include "scrm/io/limited_text.hpp"
 #include "scrm/io/spelling.hpp"
 
 namespace scrm {
@@ -30,7 +27,8 @@ const Names kKeys = {"kind", "features", "scale", "epsilon", "mixing", "theta"};
 /// The text of a policy file on its way to a Policy; every error names the file and a line.
 class PolicyReader {
  public:
-  PolicyReader(const std::string& path, std::span<const PolicyFormat> kinds) : path_(path), kinds_(kinds) {}
+  PolicyReader(const std::string& path, std::span<const PolicyFormat> kinds, std::size_t memory)
+      : path_(path), kinds_(kinds), memory_(memory) {}
 
   Policy read();
 
@@ -57,23 +55,22 @@ class PolicyReader {
 
   const std::string& path_;
   std::span<const PolicyFormat> kinds_;
+  std::size_t memory_;
   toml::table table_;
 };
 
 toml::table PolicyReader::parse() const {
-  const auto fail_to_read = [&](int reason) {
-    throw Error(ErrorKind::file, fmt::format("cannot read this policy file: {}", std::strerror(reason)),
+  // Half for the text, since it grows by being copied.
+  const std::string text = read_limited_text(path_, memory_ / 2, "policy file");
+  if (const std::size_t needed = toml_bytes(text); needed > memory_) {
+    throw Error(ErrorKind::memory,
+                fmt::format("reading this policy takes {:.1f} MiB and the memory budget leaves {:.1f} MiB; give a "
+                            "larger --memory",
+                            static_cast<double>(needed) / (1 << 20), static_cast<double>(memory_) / (1 << 20)),
                 {.file = path_});
-  };
-  if (std::filesystem::is_directory(path_)) fail_to_read(EISDIR);
-  require_file(path_);
-  errno = 0;
-  std::ifstream file(path_, std::ios::binary);
-  if (!file) fail_to_read(errno);
-  std::ostringstream text;
-  text << file.rdbuf();
+  }
   try {
-    return toml::parse(text.str());
+    return toml::parse(text);
   } catch (const toml::parse_error& error) {
     throw Error(ErrorKind::data,
                 fmt::format("line {}, column {}: not valid TOML: {}", error.source().begin.line,
@@ -247,7 +244,11 @@ void require_writable(const Policy& policy, const PolicyFormat& format) {
 }  // namespace
 
 Policy read_policy(const std::string& path, std::span<const PolicyFormat> kinds) {
-  return PolicyReader(path, kinds).read();
+  return read_policy(path, kinds, std::numeric_limits<std::size_t>::max());
+}
+
+Policy read_policy(const std::string& path, std::span<const PolicyFormat> kinds, std::size_t memory) {
+  return PolicyReader(path, kinds, memory).read();
 }
 
 std::string policy_text(const Policy& policy, const PolicyFormat& format, const std::string& comment) {

@@ -32,7 +32,7 @@ class ArffReader {
   explicit ArffReader(const ArffOptions& options) : options_(options) {}
 
   void read(const std::string& path) {
-    TextFile file(path);
+    TextFile file(path, options_.max_bytes);
     file_ = &file;
     if (first_path_.empty()) {
       attributes_ = read_arff_header(file);

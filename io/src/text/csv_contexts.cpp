@@ -8,12 +8,13 @@
 namespace scrm {
 
 void import_csv_contexts(const std::string& file, const std::vector<std::string>& context, const std::string& shard,
-                         const BytesProgress& progress) {
+                         const BytesProgress& progress, std::size_t memory) {
   CsvReader reader(file, ',');
   CsvColumns columns;
   columns.context = choose_context_columns(file, context, reader.header());
   columns.schema.stage = RowStage::contexts;
   columns.schema.features = static_cast<std::int64_t>(columns.context.size());
+  require_block_fits(reader, columns.schema, {}, memory);
   CsvRows rows(columns, reader.header());
   ShardWriter writer(shard, columns.schema, {});
   bool good = true;

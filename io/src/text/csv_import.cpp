@@ -192,6 +192,7 @@ CsvImportResult import_csv(const CsvImport& import, const BytesProgress& progres
   }
   if (count_categories) columns.schema.num_actions = count_actions(import, found.largest_action);
 
+  require_block_fits(reader, columns.schema, import.write, import.memory);
   CsvRows rows(columns, reader.header());
   ShardSequence shards(import, columns.schema, found.records);
   read_records(import, reader, rows, &shards, progress);

@@ -17,7 +17,9 @@ namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 // A record that does not fit is no record but a quote that was never closed.
-constexpr std::size_t kLongestRecord = std::size_t{1} << 28;
+constexpr std::size_t kLongestRecord = std::size_t{1} << 23;
+// Columns of a file; a line without an end has more.
+constexpr std::size_t kMostFields = std::size_t{1} << 18;
 // Fields are searched eight bytes at a time, so that many bytes past the end must be readable.
 constexpr std::size_t kPadding = 8;
 
@@ -84,7 +86,7 @@ void CsvReader::refill() {
   std::memmove(buffer_.data(), cursor_, kept);
   if (kept + kPadding >= buffer_.size()) {
     if (buffer_.size() > kLongestRecord)
-      fail(next_line_, "this record does not end within 256 MiB; is there a quote that was never closed?");
+      fail(next_line_, "this record does not end within 8 MiB; is there a quote that was never closed?");
     buffer_.resize((buffer_.size() - kPadding) * 2 + kPadding);
   }
   cursor_ = buffer_.data();
@@ -108,7 +110,11 @@ bool CsvReader::next() {
 }
 
 inline void CsvReader::add_field(const char* begin, const char* end) {
-  if (count_ == fields_.size()) fields_.emplace_back();
+  if (count_ == fields_.size()) {
+    if (count_ == kMostFields)
+      fail(next_line_, fmt::format("has more than {} fields; is this a CSV file?", kMostFields));
+    fields_.emplace_back();
+  }
   fields_[count_++] = std::string_view(begin, static_cast<std::size_t>(end - begin));
 }
 

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "file/text.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/numbers.hpp"
+#include "scrm/io/shard_writer.hpp"
 
 namespace scrm {
 
@@ -137,6 +139,24 @@ Block CsvRows::take() noexcept {
   const int rows = rows_;
   rows_ = 0;
   return buffer_.view(0, rows);
+}
+
+void require_block_fits(const CsvReader& reader, const Schema& schema, const WriteOptions& write, std::size_t memory) {
+  if (memory == 0) return;
+  const auto block = static_cast<double>(block_buffer_bytes(schema));
+  auto rows = static_cast<double>(chunk_rows(schema, write));
+  // A chunk never has more rows than the file, and a row has two characters for each field at least.
+  const double fields = 2 * static_cast<double>(reader.header().size());
+  if (reader.bytes_total() > 0) rows = std::min(rows, static_cast<double>(reader.bytes_total()) / fields);
+  const double needed = block + 2 * rows * block / kBlockRows;
+  if (needed <= static_cast<double>(memory)) return;
+  constexpr double kMega = 1 << 20;
+  throw Error(
+      ErrorKind::memory,
+      fmt::format("importing rows of {} fields needs {:.1f} MiB and the memory budget leaves {:.1f} MiB; give a "
+                  "larger --memory, or fewer columns or --chunk-rows",
+                  reader.header().size(), needed / kMega, static_cast<double>(memory) / kMega),
+      {.file = reader.path()});
 }
 
 }  // namespace scrm

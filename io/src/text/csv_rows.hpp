@@ -13,6 +13,7 @@
 #include "scrm/io/block_buffer.hpp"
 #include "scrm/io/csv_import.hpp"
 #include "text/csv_columns.hpp"
+#include "text/csv_reader.hpp"
 
 namespace scrm {
 
@@ -61,5 +62,9 @@ class CsvRows {
   std::array<std::int64_t, kBadRowReasons> bad_rows_{};
   std::string first_error_;  // its line, column and value; empty while all were good
 };
+
+/// Throws an Error of kind memory where a block of such rows and a chunk of them in encoded form do not fit into
+/// `memory` bytes (0: no limit).
+void require_block_fits(const CsvReader& reader, const Schema& schema, const WriteOptions& write, std::size_t memory);
 
 }  // namespace scrm

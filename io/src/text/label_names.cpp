@@ -9,6 +9,9 @@
 namespace scrm {
 namespace {
 
+// A hundred thousand names; and no pipe without an end.
+constexpr std::size_t kMostText = std::size_t{8} << 20;
+
 bool is_space(char c) {
   return is_blank(c) || c == '\n' || c == '\r';
 }
@@ -139,7 +142,7 @@ class LabelTags {
 }  // namespace
 
 std::vector<std::string> read_label_names(const std::string& path) {
-  const TextFile file(path);
+  const TextFile file(path, kMostText);
   return LabelTags(file).names();
 }
 

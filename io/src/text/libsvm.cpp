@@ -32,7 +32,7 @@ class LibsvmReader {
   explicit LibsvmReader(const LibsvmOptions& options) : options_(options) { data_.indptr.push_back(0); }
 
   void read(const std::string& path) {
-    TextFile file(path);
+    TextFile file(path, options_.max_bytes);
     file_ = &file;
     while (file.next()) read_line();
   }

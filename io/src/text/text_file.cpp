@@ -52,12 +52,12 @@ std::string_view text_behind_mark(const std::string& path, std::string_view byte
   return bytes;
 }
 
-TextFile::TextFile(std::string path) : path_(std::move(path)) {
-  read();
+TextFile::TextFile(std::string path, std::size_t max_bytes) : path_(std::move(path)) {
+  read(max_bytes);
   text_ = text_behind_mark(path_, bytes_);
 }
 
-void TextFile::read() {
+void TextFile::read(std::size_t max_bytes) {
   std::int64_t length = 0;
   const Descriptor file = open_text(path_, length);
   // One byte more than the file has, so that its end is seen without growing the buffer.
@@ -68,6 +68,14 @@ void TextFile::read() {
     const std::size_t got = read_text(path_, file, bytes_.data() + size, bytes_.size() - size);
     if (got == 0) break;
     size += got;
+    if (max_bytes > 0 && size > max_bytes) {
+      throw Error(
+          ErrorKind::memory,
+          fmt::format("is longer than {:.1f} MiB, the most text that can be held within the memory budget; give "
+                      "a larger --memory",
+                      static_cast<double>(max_bytes) / (1 << 20)),
+          {.file = path_});
+    }
     // Doubling, so that a long pipe is not copied over and over.
     room = size < bytes_.size() ? bytes_.size() - size : std::max(kPipeStep, size);
   }

@@ -22,8 +22,9 @@ std::string_view text_behind_mark(const std::string& path, std::string_view byte
 /// Lines end in LF or CRLF; a UTF-8 byte order mark is dropped. Pipes are read to their end.
 class TextFile {
  public:
-  /// Throws when the file cannot be read or is no text that could be understood.
-  explicit TextFile(std::string path);
+  /// Throws when the file cannot be read, is no text that could be understood, or has more than `max_bytes` bytes (0:
+  /// no limit), of which no more are then read.
+  explicit TextFile(std::string path, std::size_t max_bytes = 0);
 
   const std::string& path() const noexcept { return path_; }
   std::string_view text() const noexcept { return text_; }
@@ -41,7 +42,7 @@ class TextFile {
   [[noreturn]] void fail_file(const std::string& what) const;
 
  private:
-  void read();
+  void read(std::size_t max_bytes);
 
   std::string path_;
   std::string bytes_;

@@ -105,7 +105,9 @@ TEST_CASE("common options: defaults are the machine's, and --threads begins at o
   CHECK(options.memory == std::size_t{64} << 20);
   CHECK(options.json);
   CHECK(options.pass("x").threads == 3);
-  CHECK(options.pass("x").memory == std::size_t{64} << 20);
+  // What the process holds is no longer there for a pass.
+  CHECK(options.pass("x").memory < std::size_t{60} << 20);
+  CHECK(options.pass("x").memory > 1);
   CHECK(!options.pass("x").progress);  // quiet
 
   CHECK_THROWS_AS(app.parse("--threads 0"), CLI::ParseError);

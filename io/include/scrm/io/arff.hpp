@@ -13,6 +13,7 @@ namespace scrm {
 struct ArffOptions {
   int labels = 0;
   std::vector<std::string> label_names = {};
+  std::size_t max_bytes = 0;  ///< text that a file may have; 0: no limit
 };
 
 /// Reads one file. Attributes are numeric, or nominal with numbers for values; labels are 0 or 1. Features and labels

@@ -40,6 +40,7 @@ struct CsvImport {
   bool overwrite = false;           ///< replace a folder of shards
   bool skip_bad_rows = false;
   WriteOptions write;
+  std::size_t memory = 0;  ///< bytes that the import may take; 0: no limit
 };
 
 /// What can be wrong with a record before its numbers can be audited.

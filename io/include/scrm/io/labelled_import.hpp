@@ -20,6 +20,7 @@ struct LabelledOptions {
   std::int64_t features = 0;                  ///< LIBSVM; 0: derived
   std::optional<int> first_label = {};        ///< LIBSVM
   std::optional<int> first_feature = {};      ///< LIBSVM
+  std::size_t max_bytes = 0;                  ///< text that a file may have; 0: no limit
 };
 
 /// By the ending: .arff; .libsvm, .svm and .txt; .h5 and .hdf5. A usage Error for any other.

@@ -19,6 +19,7 @@ struct LibsvmOptions {
   std::optional<int> first_label = {};
   /// The number of the first feature, 0 or 1. Not given: 0 where feature 0 occurs, otherwise 1, as the format has it.
   std::optional<int> first_feature = {};
+  std::size_t max_bytes = 0;  ///< text that a file may have; 0: no limit
 };
 
 /// How the numbers of a file were understood.
