@@ -14,6 +14,8 @@ namespace {
 
 // Moments cost features² a row, once; an evaluation costs features a row, dozens of times.
 constexpr std::int64_t kMaxFeatures = 64;
+// Beyond this many, means and scales of every block would cost more memory than they are worth.
+constexpr std::int64_t kMaxScaled = 1 << 16;
 // Added to the diagonal, relative to it, so that features that are constant or copies of each other do no harm.
 constexpr double kRidge = 1e-10;
 
@@ -40,45 +42,143 @@ void block_second_moments(const Block& block, Eigen::MatrixXd& out) {
   out(0, 0) = block.rows;
 }
 
-}  // namespace
+/// Mean and centred square sum of every feature of φ(x).
+struct FeatureMoments {
+  double rows = 0;
+  Eigen::VectorXd mean, square_sum;
 
-std::optional<ContextWhitening> ContextWhitening::make(Source& source, const Policy& policy, double l2,
-                                                       const PassOptions& pass) {
-  const Schema& schema = source.schema();
-  const bool linear = policy_kind(policy.kind).format.theta == ThetaRows::one && policy.features == FeatureMap::linear;
-  if (!linear || schema.sparse || schema.features == 0 || schema.features > kMaxFeatures) return std::nullopt;
-  const Eigen::Index width = schema.features + 1;
+  void merge(const FeatureMoments& later) {
+    const double total = rows + later.rows;
+    if (total == 0) return;
+    const Eigen::ArrayXd delta = (later.mean - mean).array();
+    mean.array() += delta * (later.rows / total);
+    square_sum.array() += later.square_sum.array() + delta.square() * (rows * (later.rows / total));
+    rows = total;
+  }
+};
+
+void dense_feature_moments(const Block& block, FeatureMoments& out) {
+  constexpr std::int64_t kTogether = 16;
+  AlignedArray<double> columns = make_aligned_for_overwrite<double>(kTogether * kBlockRows);
+  for (std::int64_t first = 0; first < out.mean.size(); first += kTogether) {
+    const std::int64_t count = std::min<std::int64_t>(kTogether, out.mean.size() - first);
+    mapped_context(block, first, count, columns.get(), 0, block.rows);
+    for (std::int64_t j = 0; j < count; ++j) {
+      const Eigen::Map<const Eigen::ArrayXd> column(columns.get() + j * block.rows, block.rows);
+      out.mean[first + j] = column.mean();
+      out.square_sum[first + j] = (column - column.mean()).square().sum();
+    }
+  }
+}
+
+void sparse_feature_moments(const Block& block, FeatureMoments& out) {
+  out.mean.setZero();
+  out.square_sum.setZero();
+  const std::int64_t entries = block.sparse.indptr[block.rows];
+  for (std::int64_t e = 0; e < entries; ++e) out.mean[block.sparse.indices[e]] += block.sparse.values[e];
+  out.mean /= block.rows;
+  // As if all were zeros, and then what each entry changes.
+  out.square_sum = block.rows * out.mean.cwiseAbs2();
+  for (std::int64_t e = 0; e < entries; ++e) {
+    const double mean = out.mean[block.sparse.indices[e]];
+    const double value = block.sparse.values[e];
+    out.square_sum[block.sparse.indices[e]] += (value - mean) * (value - mean) - mean * mean;
+  }
+}
+
+FeatureMoments feature_moments(Source& source, std::int64_t features, const PassOptions& pass) {
+  const Eigen::VectorXd zero = Eigen::VectorXd::Zero(features);
+  const bool sparse = source.schema().sparse;
+  const auto compute = [sparse](const Block& block, FeatureMoments& out) {
+    out.rows = block.rows;
+    if (block.rows > 0) sparse ? sparse_feature_moments(block, out) : dense_feature_moments(block, out);
+  };
+  const auto merge = [](FeatureMoments& earlier, const FeatureMoments& later) { earlier.merge(later); };
+  return run_pass(source, FeatureMoments{0, zero, zero}, compute, merge, pass).first;
+}
+
+/// L with L L^T the mean of (1, x)(1, x)^T; empty where there are no rows or it is not to be had.
+Eigen::MatrixXd moment_factor(Source& source, double l2, bool any_units, const PassOptions& pass) {
+  const Eigen::Index width = source.schema().features + 1;
   auto [moments, audit] = run_pass(
       source, Eigen::MatrixXd(Eigen::MatrixXd::Zero(width, width)), block_second_moments,
       [](Eigen::MatrixXd& a, const Eigen::MatrixXd& b) { a += b; }, pass);
   const double rows = moments(0, 0);
-  if (rows == 0) return std::nullopt;
+  if (rows == 0) return {};
   moments /= rows;
   moments.diagonal() *= 1 + kRidge;
-  moments.diagonal().array() += kRidge;
+  if (any_units) {
+    for (double& moment : moments.diagonal()) moment = moment > 0 ? moment : 1;
+  } else {
+    moments.diagonal().array() += kRidge;
+  }
   // The objective's own ridge bends it where contexts do not: a metric without it would stretch those directions until
   // the ridge is a cliff.
-  moments.diagonal().tail(schema.features).array() += l2;
+  moments.diagonal().tail(width - 1).array() += l2;
   const Eigen::LLT<Eigen::MatrixXd> factor(moments);
-  if (factor.info() != Eigen::Success) return std::nullopt;
-  return ContextWhitening(factor.matrixL());
+  return factor.info() == Eigen::Success ? Eigen::MatrixXd(factor.matrixL()) : Eigen::MatrixXd();
+}
+
+}  // namespace
+
+bool ContextWhitening::is_cheap(const Schema& schema, const Policy& policy) {
+  const bool one_score = policy_kind(policy.kind).format.theta == ThetaRows::one;
+  return one_score && policy.features == FeatureMap::linear && !schema.sparse && schema.features <= kMaxFeatures;
+}
+
+std::optional<ContextWhitening> ContextWhitening::make(Source& source, const Policy& policy, double l2, bool any_units,
+                                                       const PassOptions& pass) {
+  const Schema& schema = source.schema();
+  const std::int64_t features = mapped_features(policy.features, schema.features);
+  const bool linear = policy.features == FeatureMap::linear;
+  if (schema.features == 0 || policy.theta.empty() || (schema.sparse && !linear) || features > kMaxScaled) {
+    return std::nullopt;
+  }
+  ContextWhitening out;
+  if (linear && !schema.sparse && features <= kMaxFeatures) {
+    out.factor_ = moment_factor(source, l2, any_units, pass);
+    if (out.factor_.size() == 0) return std::nullopt;
+    return out;
+  }
+  const FeatureMoments moments = feature_moments(source, features, pass);
+  if (moments.rows == 0) return std::nullopt;
+  out.means_ = moments.mean;
+  out.scales_ = (moments.square_sum.array() / moments.rows + kRidge * moments.mean.array().square() + l2).sqrt();
+  for (double& scale : out.scales_) scale = scale > 0 ? scale : 1;  // all zeros
+  return out;
 }
 
 std::vector<double> ContextWhitening::to_theta(const std::vector<double>& psi) const {
-  Eigen::VectorXd x = Eigen::Map<const Eigen::VectorXd>(psi.data(), std::ssize(psi));
-  factor_.transpose().triangularView<Eigen::Upper>().solveInPlace(x);
-  return {x.begin(), x.end()};
+  return each_row(psi, [&](auto& x) {
+    if (means_.size() == 0) {
+      factor_.transpose().triangularView<Eigen::Upper>().solveInPlace(x);
+    } else {
+      x.tail(means_.size()).array() /= scales_.array();
+      x[0] -= means_.dot(x.tail(means_.size()));
+    }
+  });
 }
 
 std::vector<double> ContextWhitening::to_psi(const std::vector<double>& theta) const {
-  const Eigen::VectorXd x = factor_.transpose() * Eigen::Map<const Eigen::VectorXd>(theta.data(), std::ssize(theta));
-  return {x.begin(), x.end()};
+  return each_row(theta, [&](auto& x) {
+    if (means_.size() == 0) {
+      x = (factor_.transpose() * x).eval();
+    } else {
+      x[0] += means_.dot(x.tail(means_.size()));
+      x.tail(means_.size()).array() *= scales_.array();
+    }
+  });
 }
 
 std::vector<double> ContextWhitening::gradient(const std::vector<double>& by_theta) const {
-  Eigen::VectorXd x = Eigen::Map<const Eigen::VectorXd>(by_theta.data(), std::ssize(by_theta));
-  factor_.triangularView<Eigen::Lower>().solveInPlace(x);
-  return {x.begin(), x.end()};
+  return each_row(by_theta, [&](auto& x) {
+    if (means_.size() == 0) {
+      factor_.triangularView<Eigen::Lower>().solveInPlace(x);
+    } else {
+      x.tail(means_.size()) -= x[0] * means_;
+      x.tail(means_.size()).array() /= scales_.array();
+    }
+  });
 }
 
 }  // namespace scrm

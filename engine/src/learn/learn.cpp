@@ -86,16 +86,18 @@ void require_valid(const Source& source, const Policy& start, const LearnOptions
 }
 
 /// The start, and copies of it moved at random, for one λ and one set of rows.
-void add_restarts(const ObjectiveProblem& problem, const LearnOptions& options, std::vector<Search>& out) {
+void add_restarts(const ObjectiveProblem& problem, const LearnOptions& options, bool twice, std::vector<Search>& out) {
   for (int restart = 0; restart < options.restarts; ++restart) {
-    Search search{problem, false, {}};
+    Search search{.start = problem};
     RandomStream random(options.seed, kRestartStream, static_cast<std::uint64_t>(restart));
     for (double& theta : search.start.policy.theta) {
       if (restart > 0) theta += random.normal();
       if (options.minimize.bound)
         theta = std::clamp(theta, options.minimize.bound->first, options.minimize.bound->second);
     }
-    out.push_back(std::move(search));
+    out.push_back(search);
+    search.plain = true;
+    if (twice) out.push_back(std::move(search));
   }
 }
 
@@ -124,6 +126,17 @@ PassOptions beside_searches(const Source& source, const Policy& start, std::size
   return inner;
 }
 
+/// The highest objective at which another search than the best converged; empty where they all ended at about the same.
+std::optional<double> other_minimum(double best, std::vector<Search>::iterator begin,
+                                    std::vector<Search>::iterator end) {
+  constexpr double kSame = 1e-3;
+  double highest = best;
+  for (auto it = begin; it != end; ++it) {
+    if (it->result.search.status == MinimizeStatus::converged) highest = std::max(highest, it->result.search.value);
+  }
+  return highest > best + kSame * (1 + std::abs(best)) ? std::optional(highest) : std::nullopt;
+}
+
 /// The best of consecutive restarts, with the work of all of them.
 LearnedPolicy best_of(std::vector<Search>::iterator begin, std::vector<Search>::iterator end) {
   auto best = begin;
@@ -135,27 +148,31 @@ LearnedPolicy best_of(std::vector<Search>::iterator begin, std::vector<Search>::
     if (it->result.search.value < least || !std::isfinite(least)) best = it;
   }
   require_objective(best->result);
+  const std::optional<double> other = other_minimum(best->result.search.value, begin, end);
   LearnedPolicy out = std::move(best->result);
   out.search.iterations = iterations;
   out.search.evaluations = evaluations;
+  out.other_minimum = other;
   return out;
 }
 
 std::vector<LearnedPolicy> fit(Source& source, const ObjectiveProblem& problem, const std::vector<double>& lambdas,
                                bool report, const LearnOptions& options, const PassOptions& pass) {
-  const std::size_t count = lambdas.size() * static_cast<std::size_t>(options.restarts);
+  const bool twice = searches_twice(source, options);
+  const int starts = options.restarts * (twice ? 2 : 1);
+  const std::size_t count = lambdas.size() * static_cast<std::size_t>(starts);
   const PassOptions inner = beside_searches(source, problem.policy, count, 0, pass);
   std::vector<Search> searches;
   for (const double lambda : lambdas) {
     ObjectiveProblem one = problem;
     one.rules.lambda = lambda;
-    add_restarts(one, options, searches);
+    add_restarts(one, options, twice, searches);
   }
   searches.front().report = report;
   run_searches(source, searches, options, inner);
   std::vector<LearnedPolicy> out;
-  for (auto it = searches.begin(); it != searches.end(); it += options.restarts) {
-    out.push_back(best_of(it, it + options.restarts));
+  for (auto it = searches.begin(); it != searches.end(); it += starts) {
+    out.push_back(best_of(it, it + starts));
   }
   return out;
 }
@@ -178,7 +195,7 @@ std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& p
       ObjectiveProblem one = problem;
       one.rules.lambda = lambda;
       one.rows = &train[static_cast<std::size_t>(split)];
-      searches.push_back({one, false, {}});
+      searches.push_back({.start = one});
     }
   }
   run_searches(source, searches, options, inner);

@@ -163,6 +163,10 @@ std::size_t searches_together(const Source& source, std::span<const Search> sear
 
 }  // namespace
 
+bool searches_twice(const Source& source, const LearnOptions& options) {
+  return options.standardize && !options.minimize.bound && source.blocks() < kSampledBlocks;
+}
+
 double norm_of(const std::vector<double>& gradient) {
   double norm = 0;
   for (const double g : gradient) norm += g * g;
@@ -174,9 +178,10 @@ void run_searches(Source& source, std::span<Search> searches, const LearnOptions
                        source.blocks() >= kSampledBlocks;
   SampledSource sample(source);
   std::optional<ContextWhitening> whitening;
-  if ((options.whiten || sampled) && !options.minimize.bound) {
+  const bool cheap = ContextWhitening::is_cheap(source.schema(), searches.front().start.policy);
+  if ((options.standardize || ((options.whiten || sampled) && cheap)) && !options.minimize.bound) {
     whitening = ContextWhitening::make(sampled ? static_cast<Source&>(sample) : source, searches.front().start.policy,
-                                       options.rules.l2, pass);
+                                       options.rules.l2, options.standardize, pass);
   }
   ReplayedWorkspace workspace;
   const std::size_t together = searches_together(source, searches, options, pass);
@@ -188,7 +193,7 @@ void run_searches(Source& source, std::span<Search> searches, const LearnOptions
   for (std::size_t first = 0; first < searches.size(); first += together) {
     std::vector<ActiveSearch> active;
     for (Search& search : searches.subspan(first, together)) {
-      active.emplace_back(search, options, whitening ? &*whitening : nullptr);
+      active.emplace_back(search, options, whitening && !search.plain ? &*whitening : nullptr);
     }
     if (sampled) search_sample(source, sample, active, options, inner, workspace);
     run_in_lock_step(source, active, options, inner, workspace);

@@ -12,8 +12,13 @@ namespace scrm {
 struct Search {
   ObjectiveProblem start;
   bool report = false;  // to on_progress
+  bool plain = false;   // in θ's own coordinates, whatever the options say
   LearnedPolicy result;
 };
+
+/// Whether every search is also done in θ's own coordinates. Rows are few enough for that to cost little, and where
+/// there are several minima the way there decides.
+bool searches_twice(const Source& source, const LearnOptions& options);
 
 double norm_of(const std::vector<double>& gradient);
 

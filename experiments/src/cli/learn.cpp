@@ -222,6 +222,7 @@ void run_learn(LearnCommand& command) {
   options.clip = number_or_auto(command.clip, "--clip");
   parse_lambda(command);
   parse_bound(command);
+  options.standardize = true;
   if (!(command.holdout >= 0 && command.holdout < 1)) {
     fail_usage(fmt::format("--holdout is {}, but must lie in [0, 1)", command.holdout));
   }

@@ -99,6 +99,12 @@ std::vector<std::string> learning_warnings(const LearnOutcome& outcome) {
   } else if (status != MinimizeStatus::converged) {
     warnings.push_back(fmt::format("the search {}; the best point found was kept", to_string(status)));
   }
+  if (outcome.learned.other_minimum) {
+    warnings.push_back(fmt::format(
+        "a search from the same start also converged at an objective of {:.4f} instead of {:.4f}: there are "
+        "several minima, and the lower one was kept; --restarts looks for lower ones still",
+        *outcome.learned.other_minimum, outcome.learned.search.value));
+  }
   if (value.ess && *value.ess < kUnreliableEssShare * value.rows) {
     warnings.push_back(
         fmt::format("the effective sample size of this policy on its own training rows is {:.0f} of {:.0f}: its "

@@ -205,7 +205,7 @@ TEST_CASE("whitening: there and back is where one was, and gradients turn with t
   const LoggedRows rows = pricing_rows(3000, 7, PolicyKind::gaussian, FloatType::f32, 59);
   MemorySource source = make_source(rows);
   const Policy policy = random_policy(PolicyKind::gaussian, rows.schema, 61);
-  const auto white = ContextWhitening::make(source, policy, 0.0, {});
+  const auto white = ContextWhitening::make(source, policy, 0.0, false, {});
   REQUIRE(white.has_value());
   const std::vector<double> psi = white->to_psi(policy.theta), back = white->to_theta(psi);
   for (std::size_t j = 0; j < back.size(); ++j) CHECK(back[j] == doctest::Approx(policy.theta[j]).epsilon(1e-9));

@@ -38,6 +38,10 @@ struct LearnOptions {
   /// Search in coordinates in which the contexts are white, where there are such (not with a bound): far fewer
   /// evaluations. The tolerance then holds in those coordinates.
   bool whiten = false;
+  /// The same for every kind of policy, with any number of features and sparse ones: by mean and standard deviation
+  /// where whitening would cost too much. Features may then have any units. Where rows are not very many, every search
+  /// is done in θ's own coordinates too, and the better end counts.
+  bool standardize = false;
   /// Where there are very many rows, search on a sample of them before all, in coordinates in which its contexts are
   /// white (not with a bound): far fewer passes. The tolerance then applies to the gradient in those coordinates. Where
   /// the objective has several minima, another one may be found than from the start alone.
@@ -58,7 +62,8 @@ struct LearnedPolicy {
   Policy policy;
   double lambda = 0;
   ObjectiveValue value;
-  MinimizeResult search;  ///< iterations and evaluations are those of all restarts together
+  MinimizeResult search;                ///< iterations and evaluations are those of all searches together
+  std::optional<double> other_minimum;  ///< objective of a search that converged elsewhere, and higher
   std::vector<PathPoint> path;
 };
 
