@@ -90,12 +90,25 @@ class Evaluate(ProgramTest):
         got = estimates(report)["mis-balance"]
         self.assertAlmostEqual(got["value"] / r.mean(), 1, delta=1e-11)
         r0, r1 = r[:400], r[400:]
-        variance = (400 * r0.var(ddof=1) + 700 * r1.var(ddof=1)
-                    + 2 * 400 * 700 * np.cov(r0, r1[:400])[0, 1]) / 1100**2
-        if variance >= 0:
-            self.assertAlmostEqual(got["stderr"] / np.sqrt(variance), 1, delta=1e-9)
-        else:
-            self.assertIsNone(got["stderr"])
+        independent = 400 * r0.var(ddof=1) + 700 * r1.var(ddof=1)
+        variance = independent + 2 * 400 * 700 * np.cov(r0, r1[:400])[0, 1]
+        variance = (variance if variance >= 0 else independent) / 1100**2
+        self.assertAlmostEqual(got["stderr"] / np.sqrt(variance), 1, delta=1e-9)
+
+    def test_rollouts_whose_covariance_is_negative_have_a_standard_error(self):
+        x, a, y, p = logs(600, 1, 5)
+        write_log(self.dir / "0.h5", rollout=0, context=x, action=a, loss=y, propensity=p)
+        write_log(self.dir / "1.h5", rollout=1, context=x, action=a, loss=-y, propensity=p)
+        own, new = self.write_policy("own.toml", [0, 0], 1), self.write_policy("new.toml", [0.2, 0])
+        report = run_json("evaluate", self.dir / "0.h5", self.dir / "1.h5", "--policy", new, "--logging-policy", own,
+                          "--logging-policy", own)
+        r = gaussian(a, 0.2, 0.8) / p * y
+        independent = np.sqrt(2 * 600 * r.var(ddof=1)) / 1200
+        for name in ("mis-naive", "mis-balance"):
+            got = estimates(report)[name]
+            self.assertAlmostEqual(got["stderr"] / independent, 1, delta=1e-9)
+            self.assertAlmostEqual(got["high"] - got["low"], 2 * 1.959964 * independent, delta=1e-6)
+            self.assertIn(name, " ".join(report["policies"][0]["diagnostics"]["warnings"]))
 
     def test_the_same_bits_at_any_thread_count_bootstrap_included(self):
         x, a, y, p = logs(100_000, 2, 7)
@@ -105,6 +118,39 @@ class Evaluate(ProgramTest):
                    for t in (1, 2, 3, 8)]
         for report in reports[1:]:
             self.assertEqual(report["policies"], reports[0]["policies"])
+
+    def warnings_of(self, path, *args):
+        """What evaluate and inspect say about the propensities."""
+        report = run_json("evaluate", path, *args)["policies"][0]
+        return ([w for w in report["diagnostics"]["warnings"] if "instead of 1" in w]
+                + [r for r in run_json("inspect", path)["remarks"] if "average" in r])
+
+    def three_actions(self, name, propensity, rows=30000, **more):
+        action = np.arange(rows, dtype=np.int32) % 3
+        return write_log(self.dir / name, action_kind="categorical", num_actions=3, context=np.ones((rows, 1)),
+                         action=action, loss=action * 0.1, propensity=np.broadcast_to(propensity, rows), **more)
+
+    def test_rounded_propensities_are_no_false_alarm(self):
+        uniform = self.dir / "uniform.toml"
+        uniform.write_text('kind = "uniform"\n')
+        third = self.three_actions("third.h5", 0.3333, targets={"same": np.full(30000, 1 / 3)})
+        self.assertEqual(self.warnings_of(third, "--policy", uniform), [])
+        self.assertEqual(self.warnings_of(third, "--target", "same"), [])
+        digits = np.random.default_rng(1).choice([0.3333, 0.3334], 30000)  # a spread, but as small
+        self.assertEqual(self.warnings_of(self.three_actions("digits.h5", digits), "--policy", uniform), [])
+        sevenths = np.where(np.arange(70000) % 7 < 2, 0.2857, 0.7143)  # of two actions, to four digits
+        context = np.ones((70000, 1))
+        two = write_log(self.dir / "two.h5", action_kind="categorical", num_actions=2, context=context,
+                        action=(np.arange(70000) % 7 >= 2).astype(np.int32), loss=np.ones(70000), propensity=sevenths)
+        self.assertEqual(self.warnings_of(two, "--policy", uniform), [])
+
+    def test_wrong_propensities_warn_with_and_without_a_spread(self):
+        uniform = self.dir / "uniform.toml"
+        uniform.write_text('kind = "uniform"\n')
+        for name, propensity in {"constant.h5": 0.35, "half.h5": 0.5, "zigzag.h5": np.resize([0.34, 0.36], 30000)}.items():
+            with self.subTest(name):
+                found = self.warnings_of(self.three_actions(name, propensity), "--policy", uniform)
+                self.assertEqual(len(found), 2, found)
 
     def test_one_row_and_no_rows(self):
         x, a, y, p = logs(1, 2, 8)

@@ -59,7 +59,8 @@ class HugeLosses(ProgramTest):
                         self.check_estimates(report)
                         estimators = [e["estimator"] for e in report["policies"][0]["estimates"]]
                         self.assertEqual("additive" in estimators, make == self.multilabel)
-                        text = run(*args).stdout
+                        done = run(*args)
+                        text = done.stdout + done.stderr
                         self.assertIsNone(re.search(r"\b(nan|inf)\b", text), text)
                         self.assertIn("beyond the largest number", text)
 

@@ -32,6 +32,23 @@ class Help(unittest.TestCase):
                 for option in ("--json", "--threads", "--memory", "--quiet"):
                     self.assertIn(option, out)
 
+    def test_help_is_a_word_too_and_version_has_a_letter(self):
+        self.assertEqual(run("help").stdout, run("--help").stdout)
+        for name in harness.commands():
+            self.assertEqual(run("help", name).stdout, run(name, "--help").stdout)
+        self.assertEqual(run("-V").stdout, run("--version").stdout)
+        self.assertIn("did you mean 'learn'?", run("help", "laern", check=2).stderr)
+        self.assertIn("one command", run("help", "learn", "act", check=2).stderr)
+
+    def test_help_fits_a_hundred_columns_and_goes_on_below_its_text(self):
+        for args in (("--help",), (), *((name, "--help") for name in harness.commands())):
+            for line in run(*args).stdout.splitlines():
+                self.assertLessEqual(len(line), 100, line)
+        lines = run("learn", "--help").stdout.splitlines()
+        first = next(i for i, line in enumerate(lines) if line.startswith("  --lambda "))
+        column = lines[first].index("Weight of the penalty")
+        self.assertRegex(lines[first + 1], rf"^ {{{column}}}\S")
+
     def test_the_registered_commands_are_those_whose_files_exist(self):
         files = (harness.SOURCE_DIR / "experiments/src/cli").glob("*.cpp")
         commands = [file.stem for file in files if f"void add_{file.stem}_command(" in file.read_text()]
@@ -47,6 +64,23 @@ class WrongUsage(unittest.TestCase):
 
     def test_an_unknown_option_exits_with_2_and_suggests_the_closest(self):
         self.assertIn("did you mean --version?", run("--vresion", check=2).stderr)
+
+    def test_a_misspelt_choice_is_answered_with_the_choices(self):
+        learn = ("learn", "x.h5", "--kind", "gaussian", "--out", "o.toml")
+        for args, choices, meant in (
+                (("evaluate", "x.h5", "--interval", "nomral"), ("normal", "student", "bernstein", "bootstrap"), "normal"),
+                ((*learn, "--features", "linera"), ("linear", "quadratic"), "linear"),
+                ((*learn, "--mixing", "lable"), ("label", "joint"), "label"),
+                ((*learn, "--penalty", "sf"), ("sd", "se"), None),
+                (("import", "x.csv", "--out", "o", "--format", "cvs"), ("csv", "arff", "libsvm"), None)):
+            with self.subTest(args=args):
+                said = run(*args, check=2).stderr.splitlines()[0]
+                for choice in choices:
+                    self.assertIn(choice, said)
+                if meant:
+                    self.assertIn(f"did you mean '{meant}'?", said)
+                self.assertNotIn("\\x", said)
+        self.assertIn("none of", run("evaluate", "x.h5", "--interval", "1", check=2).stderr)
 
     def test_common_options_are_checked_before_anything_is_read(self):
         for name in harness.commands():

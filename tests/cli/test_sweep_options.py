@@ -9,8 +9,8 @@ ROW = re.compile(r"^\| `(\w+)` \| (.*) \| (.*) \|$", re.MULTILINE)
 
 
 def keys_of_help():
-    """(key, what it is, values) of every line under "Keys of FILE.toml"."""
-    text = run("sweep", "--help").stdout
+    """(key, what it is, values) of every line under "Keys of FILE.toml", which may go on below."""
+    text = re.sub(r"\n {4,}", " ", run("sweep", "--help").stdout)
     lines = text[text.index("Keys of FILE.toml"):text.index("[method.NAME] makes")].splitlines()[1:]
     return [re.fullmatch(r"  (\w+) +(.*) \((.*?)\)", line).groups() for line in lines]
 

@@ -185,7 +185,7 @@ class Places(SweepTest):
             (self.dir / "data" / name).symlink_to(DATA_DIR / name)
         resumed = self.go_on(done.stderr)
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
-        self.assertIn('"resumed": 4', resumed.stdout)
+        self.assertIn('"resumed":4', resumed.stdout)
         self.assert_same_bits(path, self.sweep(self.dir / "sweep.toml", out="straight.h5")[0])
         second = runs(path)
         self.assertEqual({key: second[key] for key in first if key[0] == "pricing"},

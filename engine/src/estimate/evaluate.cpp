@@ -179,12 +179,15 @@ Diagnostics diagnose(const WeightSums& sums) {
   const Moments& w = sums.weight;
   const double mean = w.true_mean();
   out.mean_weight = if_finite(mean);
-  const double error = w.standard_deviation() / std::sqrt(w.count);
   if (w.count > 1) {
-    // Weights that differ from one by rounding alone are one, however little they spread.
+    // Weights that differ from one by rounding alone are one, however little they spread; a spread that is rounding
+    // alone is none.
     constexpr double kRounding = 1e-12;
+    const double deviation = w.standard_deviation();
     const bool one = std::abs(mean - 1) < kRounding;
-    out.mean_weight_z = one ? 0.0 : (error > 0 ? if_finite((mean - 1) / error) : std::nullopt);
+    const bool spread = deviation > kRounding * mean;
+    const double error = deviation / std::sqrt(w.count);
+    out.mean_weight_z = one ? 0.0 : (spread ? if_finite((mean - 1) / error) : std::nullopt);
   }
   if (w.mean > 0) out.ess = if_finite(effective_sample_size(w));
   const double largest = sums.top.entries[0].weight;

@@ -137,12 +137,18 @@ class MisReduction final : public SizedReduction {
   mutable Pool<PolicyScratch> scratch_;
 };
 
-/// V = n⁻² [ Σ_t n_t s²(r^t) + 2 Σ_{p<q} n_p n_q cov(r^p, r^q) ].
-double pooled_variance(const TermSums& sums, double rows) {
+/// Σ_t n_t s²(r^t): n² V where rows of different rollouts are independent.
+double rollout_variances(const TermSums& sums) {
   double total = 0;
   for (const Moments& one : sums.per_rollout) {
     if (one.count > 1) total += one.count * (one.square_sum / (one.count - 1));
   }
+  return total;
+}
+
+/// V = n⁻² [ Σ_t n_t s²(r^t) + 2 Σ_{p<q} n_p n_q cov(r^p, r^q) ].
+double pooled_variance(const TermSums& sums, double rows) {
+  double total = rollout_variances(sums);
   std::size_t pair = 0;
   for (std::size_t p = 0; p < sums.per_rollout.size(); ++p) {
     for (std::size_t q = p + 1; q < sums.per_rollout.size(); ++q, ++pair) {
@@ -166,7 +172,7 @@ Estimate pooled_estimate(const TermSums& sums, const char* name, const EvaluateO
   }
   out.value = all.mean;
   if (all.count < 2) return out;
-  const double variance = pooled_variance(sums, all.count);
+  double variance = pooled_variance(sums, all.count);
   if (!std::isfinite(variance)) {
     warnings.push_back(
         fmt::format("{}: the weighted losses are so large that its variance is beyond the largest "
@@ -174,10 +180,13 @@ Estimate pooled_estimate(const TermSums& sums, const char* name, const EvaluateO
                     name));
     return out;
   }
-  if (!(variance >= 0)) {
+  if (variance < 0) {
+    // Covariances of rollouts are estimated from pairs of rows, and their noise can outweigh all else.
+    variance = rollout_variances(sums) / all.count / all.count;
     warnings.push_back(fmt::format(
-        "{}: the covariances between rollouts make its variance negative, so it has no standard error", name));
-    return out;
+        "{}: its standard error takes rollouts as independent, since the covariances estimated between them "
+        "would make its variance negative",
+        name));
   }
   PointEstimate point;
   point.value = all.mean;

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "scrm/engine/summary.hpp"
+
 namespace scrm {
 namespace {
 
@@ -43,7 +45,7 @@ void add_weight_warnings(double rows, Diagnostics& diagnostics) {
   }
   const double z = diagnostics.mean_weight_z.value_or(0);
   const bool certain = rows > 1 && diagnostics.mean_weight && !diagnostics.mean_weight_z;  // no spread, and not one
-  if (std::abs(z) > kSuspiciousZ || certain) {
+  if ((std::abs(z) > kSuspiciousZ || certain) && !rounds_to_one(diagnostics.mean_weight.value_or(NAN))) {
     warnings.push_back(
         fmt::format("weights average {:.4g} instead of 1{}: the recorded propensities are wrong, or the logging policy "
                     "never takes some "

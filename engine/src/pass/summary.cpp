@@ -147,6 +147,11 @@ double z_score(const Moments& moments, double value) noexcept {
   return error > 0 ? (moments.mean - value) / error : 0.0;
 }
 
+bool rounds_to_one(double mean_weight) noexcept {
+  constexpr double kRoundedDigits = 1e-3;  // half of the last of four digits is at most 5e-4 of the number
+  return std::abs(mean_weight - 1) <= kRoundedDigits;
+}
+
 double PropensityHistogram::lower_edge(int bin) noexcept {
   return bin <= 0 ? 0.0 : edges()[static_cast<std::size_t>(std::min(bin, kBins - 1) - 1)];
 }

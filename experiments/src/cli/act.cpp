@@ -24,6 +24,7 @@
 #include "scrm/io/atomic_folder.hpp"
 #include "scrm/io/csv_contexts.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/path_checks.hpp"
 
 namespace scrm {
 namespace {
@@ -125,6 +126,7 @@ class Contexts {
  public:
   explicit Contexts(const ActCommand& command) : paths_(command.contexts) {
     if (command.columns.empty()) return;
+    require_distinct(paths_);
     std::string beside = command.out.empty() ? command.csv : command.out;
     while (beside.size() > 1 && beside.back() == '/') beside.pop_back();
     report_leftovers(beside + ".contexts", command.common);
@@ -210,12 +212,10 @@ void print_json(const ActCommand& command, const Schema& schema, const ActionTot
 
 void print_summary(const ActCommand& command, const Schema& schema, const ActionTotals& totals, double seconds) {
   const bool csv = !command.csv.empty();
-  const std::string where = csv ? command.csv
-                                : fmt::format("{} ({} {})", command.out, with_commas(command.shards),
-                                              command.shards == 1 ? "shard" : "shards");
-  fmt::print("{} on {} rows with {}: {}\n", styled("acted", Style::good), with_commas(totals.rows),
+  const std::string where = csv ? command.csv : fmt::format("{} ({})", command.out, counted(command.shards, "shard"));
+  fmt::print("{} on {} with {}: {}\n", styled("acted", Style::good), counted(totals.rows, "row"),
              printable(command.policy), printable(where));
-  fmt::print("      {} features, {}, {}\n", with_commas(schema.features), actions_text(schema, totals),
+  fmt::print("      {}, {}, {}\n", counted(schema.features, "feature"), actions_text(schema, totals),
              human_seconds(seconds));
   if (schema.action_kind == ActionKind::multilabel && !schema.label_propensity) {
     fmt::print(

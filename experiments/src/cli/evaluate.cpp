@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/choice.hpp"
 #include "cli/command.hpp"
 #include "cli/estimator_help.hpp"
+#include "cli/logging_policies.hpp"
 #include "cli/number_options.hpp"
 #include "report/clock.hpp"
 #include "report/evaluation_text.hpp"
@@ -46,13 +48,10 @@ std::vector<NamedPolicy> load_policies(const EvaluateCommand& command, const Sch
   return policies;
 }
 
-void add_rollouts(const EvaluateCommand& command, const Dataset& dataset, const std::vector<NamedPolicy>& policies,
-                  EvaluationReport& report) {
-  std::vector<std::shared_ptr<const TargetPolicy>> logging;
-  for (const std::string& path : command.logging_policies) {
-    logging.push_back(make_target_policy(read_policy(path, MemoryLedger::of_process(command.common.memory).left()),
-                                         dataset.schema(), path));
-  }
+using LoggingPolicies = std::vector<std::shared_ptr<const TargetPolicy>>;
+
+void add_rollouts(const EvaluateCommand& command, const Dataset& dataset, const LoggingPolicies& logging,
+                  const std::vector<NamedPolicy>& policies, EvaluationReport& report) {
   std::vector<std::unique_ptr<ShardSource>> owned;
   std::vector<Source*> sources;
   for (const int rollout : dataset.rollouts()) {
@@ -74,8 +73,11 @@ void run_evaluate(EvaluateCommand& command) {
   read.targets = command.targets;
   ShardSource source(Dataset(command.data, read));
   const std::vector<NamedPolicy> policies = load_policies(command, source.schema());
+  LoggingPolicies logging;  // read first: what is wrong with them is known before the pass
+  if (!command.logging_policies.empty())
+    logging = load_logging_policies(command.logging_policies, source.dataset(), command.common);
   EvaluationReport report = evaluate(source, policies, command.options, command.common.pass("evaluating"));
-  if (!command.logging_policies.empty()) add_rollouts(command, source.dataset(), policies, report);
+  if (!logging.empty()) add_rollouts(command, source.dataset(), logging, policies, report);
 
   EvaluationContext context;
   context.seconds = watch.seconds();
@@ -84,6 +86,10 @@ void run_evaluate(EvaluateCommand& command) {
     fmt::print("{}\n", json_text(evaluation_json(report, context)));
   } else {
     fmt::print("{}", evaluation_text(report, command.options, context));
+  }
+  for (const PolicyReport& policy : report.policies) {
+    for (const std::string& warning : policy.diagnostics.warnings)
+      print_warning(fmt::format("{}: {}", policy.name, warning), command.common.quiet);
   }
 }
 
@@ -112,8 +118,9 @@ void add_evaluate_command(CLI::App& program) {
                                                      {"student", IntervalKind::student},
                                                      {"bernstein", IntervalKind::bernstein},
                                                      {"bootstrap", IntervalKind::bootstrap}};
-  app.add_option("--interval", command->options.interval, "normal, student, bernstein or bootstrap; default normal")
-      ->transform(CLI::Transformer(kinds).description(""))
+  choose_among(app.add_option("--interval", command->options.interval,
+                              "normal, student, bernstein or bootstrap; default normal"),
+               kinds)
       ->type_name("KIND");
   app.add_option("--level", command->options.level, "Level of the interval; default 0.95")->type_name("P");
   app.add_option("--seed", command->options.seed, "Seed of the bootstrap; default 0")->type_name("S");

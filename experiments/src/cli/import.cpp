@@ -104,21 +104,20 @@ void warn_of_skipped(const ImportOptions& options, const CsvImportResult& result
       reasons.push_back(
           fmt::format("{}: {}", to_string(static_cast<BadRowReason>(i)), with_commas(result.bad_rows[i])));
   if (reasons.empty()) return;
-  print_warning(
-      fmt::format("{} bad rows were left out ({})", with_commas(result.skipped_rows()), fmt::join(reasons, "; ")),
-      options.common.quiet);
+  print_warning(fmt::format("{} {} left out ({})", counted(result.skipped_rows(), "bad row"),
+                            result.skipped_rows() == 1 ? "was" : "were", fmt::join(reasons, "; ")),
+                options.common.quiet);
 }
 
 void print_summary(const ImportOptions& options, const CsvImportResult& result, double seconds) {
   const Schema& schema = result.schema;
   const std::string actions =
-      schema.action_kind == ActionKind::categorical  ? fmt::format(" ({} actions)", schema.num_actions)
-      : schema.action_kind == ActionKind::multilabel ? fmt::format(" ({} labels)", schema.num_actions)
+      schema.action_kind == ActionKind::categorical  ? fmt::format(" ({})", counted(schema.num_actions, "action"))
+      : schema.action_kind == ActionKind::multilabel ? fmt::format(" ({})", counted(schema.num_actions, "label"))
                                                      : std::string();
-  fmt::print("{} rows, {} features, {} actions{} -> {} ({} shard{}) in {}\n", with_commas(result.rows),
-             with_commas(schema.features), to_string(schema.action_kind), actions,
-             styled(options.import.out, Style::strong), result.shards, result.shards == 1 ? "" : "s",
-             human_seconds(seconds));
+  fmt::print("{}, {}, {} actions{} -> {} ({}) in {}\n", counted(result.rows, "row"),
+             counted(schema.features, "feature"), to_string(schema.action_kind), actions,
+             styled(options.import.out, Style::strong), counted(result.shards, "shard"), human_seconds(seconds));
 }
 
 void reject_flags(const std::vector<const CLI::Option*>& flags, const std::string& format, const char* belongs_to) {
@@ -139,6 +138,15 @@ void prepare_output(const ImportOptions& options) {
   }
 }
 
+/// The bar is gone when this ends, before anything else is said.
+CsvImportResult import_with_progress(const ImportOptions& options) {
+  const Progress bar = progress_bar("import", options.common.quiet, "bytes");
+  const auto on_bytes = [&bar](std::int64_t done, std::int64_t total) {
+    if (bar && total > 0) bar(done, total);
+  };
+  return import_csv(options.import, on_bytes);
+}
+
 void run_csv(ImportOptions& options) {
   for (const CLI::Option* flag : {options.action_flag, options.action_kind_flag})
     if (flag->count() == 0) throw CLI::RequiredError(flag->get_name());
@@ -150,12 +158,8 @@ void run_csv(ImportOptions& options) {
   resolve_options(options);
   prepare_output(options);
   const Stopwatch watch;
-  const Progress bar = progress_bar("import", options.common.quiet, "bytes");
-  const auto on_bytes = [&bar](std::int64_t done, std::int64_t total) {
-    if (bar && total > 0) bar(done, total);
-  };
   options.import.memory = MemoryLedger::of_process(options.common.memory).left();
-  const CsvImportResult result = import_csv(options.import, on_bytes);
+  const CsvImportResult result = import_with_progress(options);
   const double seconds = watch.seconds();
   warn_of_skipped(options, result);
   if (options.common.json)

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/choice.hpp"
 #include "cli/command.hpp"
 #include "cli/estimator_help.hpp"
+#include "cli/logging_policies.hpp"
 #include "cli/number_options.hpp"
 #include "cli/outputs.hpp"
 #include "report/clock.hpp"
@@ -150,19 +152,9 @@ std::unique_ptr<MemorySource> hold_rows(Source& rows, const Dataset& dataset, co
 
 /// Weighs rows against all logging policies together, where they are given.
 std::unique_ptr<Source> balance(Source& source, const Dataset& dataset, const LearnCommand& command) {
-  std::vector<std::shared_ptr<const TargetPolicy>> policies;
-  for (const std::string& path : command.logging_policies) {
-    policies.push_back(make_target_policy(read_policy(path, memory_left(command).left()), source.schema(), path));
-  }
-  const std::vector<int> rollouts = dataset.rollouts();
-  if (rollouts.size() != policies.size()) {
-    fail_usage(
-        fmt::format("the data has {} rollouts, but {} logging policies were given; give one "
-                    "--logging-policy for each rollout, in order",
-                    rollouts.size(), policies.size()));
-  }
+  auto policies = load_logging_policies(command.logging_policies, dataset, command.common);
   std::vector<double> shares;
-  for (const int rollout : rollouts) {
+  for (const int rollout : dataset.rollouts()) {
     double rows = 0;
     for (const Shard& shard : dataset.shards()) rows += shard.rollout == rollout ? static_cast<double>(shard.rows) : 0;
     shares.push_back(rows / static_cast<double>(dataset.rows()));
@@ -266,6 +258,10 @@ void run_learn(LearnCommand& command) {
   context.threads = command.common.threads;
   fmt::print("{}", command.common.json ? json_text(learning_json(report, outcomes, context)) + "\n"
                                        : learning_text(report, outcomes, context));
+  for (const LearnOutcome& outcome : outcomes) {
+    for (const std::string& warning : learning_warnings(outcome))
+      print_warning(fmt::format("{}: {}", outcome.path, warning), command.common.quiet);
+  }
 }
 
 void add_policy_options(CLI::App& app, LearnCommand& command) {
@@ -280,8 +276,7 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
   app.add_option("--kind", command.kind, names_of_kinds(learnable))
       ->check(CLI::IsMember(names).description(""))
       ->type_name("K");
-  app.add_option("--features", command.features, "linear or quadratic; default linear")
-      ->transform(CLI::CheckedTransformer(maps).description(""))
+  choose_among(app.add_option("--features", command.features, "linear or quadratic; default linear"), maps)
       ->type_name("MAP");
   app.add_option("--scale", command.scale, "Standard deviation of gaussian, or of log a for lognormal; default 0.5")
       ->check(CLI::PositiveNumber)
@@ -289,8 +284,9 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
   app.add_option("--epsilon", command.epsilon, "Share of uniform actions mixed in; default 0")
       ->check(CLI::Range(0.0, 1.0))
       ->type_name("X");
-  app.add_option("--mixing", command.mixing, "How epsilon is mixed into multilabel: joint or label; default joint")
-      ->transform(CLI::CheckedTransformer(values_by_name(kMixingNames)).description(""))
+  choose_among(
+      app.add_option("--mixing", command.mixing, "How epsilon is mixed into multilabel: joint or label; default joint"),
+      values_by_name(kMixingNames))
       ->type_name("HOW");
   app.add_option("--start", command.start,
                  "Start from this policy file, which then fixes kind, features, scale and epsilon")
@@ -307,8 +303,9 @@ void add_objective_options(CLI::App& app, LearnCommand& command) {
       ->type_name("LIST");
   app.add_option("--estimator", command.estimator, "Which risk is minimised; see below. Default ips-ix")
       ->type_name("NAME");
-  app.add_option("--penalty", command.options.rules.penalty, "se: lambda sqrt(V/n), sd: lambda sqrt(V); default se")
-      ->transform(CLI::CheckedTransformer(values_by_name(kPenaltyNames)).description(""))
+  choose_among(app.add_option("--penalty", command.options.rules.penalty,
+                              "se: lambda sqrt(V/n), sd: lambda sqrt(V); default se"),
+               values_by_name(kPenaltyNames))
       ->type_name("P");
   app.add_option("--l2", command.options.rules.l2, "Ridge on everything but intercepts; default 0")->type_name("X");
   app.add_option("--alpha", command.alpha, "alpha in the formulas below; auto is one over the rows")

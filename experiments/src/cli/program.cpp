@@ -11,11 +11,14 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "cli/command.hpp"
+#include "cli/help_formatter.hpp"
 #include "cli/openblas_repair.hpp"
 #include "cli/outputs.hpp"
 #include "cli/thread_reserve.hpp"
@@ -53,7 +56,7 @@ void print_overview(const CLI::App& program) {
   text += fmt::format("\n{}\n", styled("First steps", Style::strong));
   text += "  scrm simulate pricing --rows 100000 --seed 1 --out logs\n";
   text += "  scrm inspect logs\n";
-  text += "  scrm COMMAND --help\n";
+  text += "  scrm help COMMAND\n";
   fmt::print("{}", text);
 }
 
@@ -80,24 +83,32 @@ std::string help_hint(const CLI::App& program) {
 }
 
 /// A hint for an option that does not exist: the closest one that does.
-std::string option_hint(const CLI::App& program, int argc, char** argv) {
+std::string option_hint(const CLI::App& program, const std::vector<std::string>& arguments) {
   const CLI::App& command = current_command(program);
   std::vector<std::string> known;
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
   }
-  for (int i = 1; i < argc; ++i) {
-    const std::string given = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
+  for (const std::string& argument : arguments) {
+    const std::string given = argument.substr(0, argument.find('='));
     if (given.rfind("--", 0) != 0 || std::find(known.begin(), known.end(), given) != known.end()) continue;
     if (std::string meant = did_you_mean(given, known, ""); !meant.empty()) return meant;
   }
   return help_hint(program);
 }
 
+/// `scrm help COMMAND` as `scrm COMMAND --help`, and `scrm help` as `scrm --help`.
+void replace_help_command(std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front() != "help") return;
+  if (arguments.size() > 2) fail_usage("`scrm help` takes the name of one command");
+  arguments.erase(arguments.begin());
+  arguments.emplace_back("--help");
+}
+
 /// Throws when the first word is no command: CLI11 would only call it an unexpected argument.
-void check_command_name(const CLI::App& program, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return;
-  const std::string given = argv[1];
+void check_command_name(const CLI::App& program, const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front().rfind('-', 0) == 0) return;
+  const std::string& given = arguments.front();
   std::vector<std::string> known;
   for (const CLI::App* command : program.get_subcommands({})) known.push_back(command->get_name());
   if (std::find(known.begin(), known.end(), given) != known.end()) return;
@@ -141,11 +152,13 @@ int finish_output(int exit_code) {
   return std::max(exit_code, kFailed);
 }
 
-int parse_and_run(CLI::App& program, int argc, char** argv) {
+int parse_and_run(CLI::App& program, std::vector<std::string> arguments) {
   try {
     check_instruction_set();
-    check_command_name(program, argc, argv);
-    program.parse(argc, argv);
+    replace_help_command(arguments);
+    check_command_name(program, arguments);
+    std::vector<std::string> last_first(arguments.rbegin(), arguments.rend());  // as CLI11 takes them
+    program.parse(last_first);
     if (program.get_subcommands().empty()) print_overview(program);
     return kDone;
   } catch (const CLI::CallForVersion&) {
@@ -154,7 +167,7 @@ int parse_and_run(CLI::App& program, int argc, char** argv) {
   } catch (const CLI::Success& request) {  // --help
     return program.exit(request, std::cout, std::cerr);
   } catch (const CLI::ExtrasError& error) {
-    print_error(error.what(), option_hint(program, argc, argv));
+    print_error(error.what(), option_hint(program, arguments));
     return kWrongUsage;
   } catch (const CLI::ParseError& error) {
     print_error(error.what(), help_hint(program));
@@ -199,11 +212,12 @@ int run_commands(int argc, char** argv) {
 
   CLI::App program("Evaluate and learn decision policies from logged bandit data.", "scrm");
   program.require_subcommand(0, 1);
-  program.set_version_flag("--version", version(), "Version, compiler, instruction set and libraries");
-  program.footer("`scrm COMMAND --help` shows a command's options and an example.");
+  program.set_version_flag("-V,--version", version(), "Version, compiler, instruction set and libraries");
+  program.footer("`scrm help COMMAND` shows a command's options and an example.");
+  program.formatter(std::make_shared<HelpFormatter>());
   program.get_formatter()->column_width(34);
   register_commands(program);
-  return finish_output(parse_and_run(program, argc, argv));
+  return finish_output(parse_and_run(program, {argv + 1, argv + std::max(argc, 1)}));
 }
 
 }  // namespace

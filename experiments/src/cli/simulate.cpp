@@ -68,10 +68,10 @@ void print_result(const SimulateCommand& command, const Schema& schema, std::int
     return;
   }
   const double rate = static_cast<double>(command.rows.rows) / seconds;
-  fmt::print("{} {} rows of {} in {} {} ({}), {}\n", styled("wrote", Style::good), with_commas(command.rows.rows),
-             command.environment, with_commas(command.shards), command.shards == 1 ? "shard" : "shards",
-             human_bytes(static_cast<double>(bytes)), printable(command.out));
-  fmt::print("      {} features, {} actions, {} ({} rows/s)\n", with_commas(schema.features),
+  fmt::print("{} {} of {} in {} ({}), {}\n", styled("wrote", Style::good), counted(command.rows.rows, "row"),
+             command.environment, counted(command.shards, "shard"), human_bytes(static_cast<double>(bytes)),
+             printable(command.out));
+  fmt::print("      {}, {} actions, {} ({} rows/s)\n", counted(schema.features, "feature"),
              to_string(schema.action_kind), human_seconds(seconds), human_number(rate));
   fmt::print("next: {}\n", styled(fmt::format("scrm inspect {}", command.out), Style::strong));
 }

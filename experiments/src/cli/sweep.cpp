@@ -108,7 +108,7 @@ void print_json(const SweepCommand& command, const SweepReport& report, std::siz
                               {"cpu_seconds", cpu_seconds},
                               {"threads", command.common.threads},
                               {"table", table}};
-  fmt::print("{}\n", json_text(out, 2));
+  fmt::print("{}\n", json_text(out));
 }
 
 void print_summary(const SweepCommand& command, const SweepReport& report, double seconds, double cpu_seconds) {

@@ -140,29 +140,22 @@ std::string evaluation_text(const EvaluationReport& report, const EvaluateOption
   const double error = report.loss.standard_deviation() / std::sqrt(report.loss.count);
   const std::optional<double> shown_error = report.rows > 1 ? std::optional(error) : std::nullopt;
   const int decimals = decimals_for(shown_error, report.loss.mean);
-  std::string text =
-      fmt::format("{} rows in {} ({:.1f} million rows/s on {} thread{})\n", with_commas(report.rows),
-                  human_seconds(context.seconds), rate / 1e6, context.threads, context.threads == 1 ? "" : "s");
+  std::string text = fmt::format("{} in {} ({:.1f} million rows/s on {})\n", counted(report.rows, "row"),
+                                 human_seconds(context.seconds), rate / 1e6, counted(context.threads, "thread"));
   text += fmt::format("mean loss of the logged actions: {}{}\n\n",
                       styled(shown(report.loss.true_mean(), decimals), Style::strong),
                       shown_error ? fmt::format(" (std. error {})", shown(shown_error, decimals)) : "");
   text += estimates_table(report, options) + "\n" + diagnostics_table(report);
   if (report.skipped_rows > 0) {
-    text += fmt::format("\n{} bad rows were left out:\n", with_commas(report.skipped_rows));
+    text += fmt::format("\n{} {} left out:\n", counted(report.skipped_rows, "bad row"),
+                        report.skipped_rows == 1 ? "was" : "were");
     for (int reason = 0; reason < kBadRowReasons; ++reason) {
       const std::int64_t count = report.audit.counts[static_cast<std::size_t>(reason)];
       if (count > 0)
         text += fmt::format("  {:>12}  {}\n", with_commas(count), to_string(static_cast<BadRowReason>(reason)));
     }
   }
-  std::string warnings;
-  for (const PolicyReport& policy : report.policies) {
-    for (const std::string& warning : policy.diagnostics.warnings) {
-      warnings +=
-          fmt::format("{} {}: {}\n", styled("warning", Style::warning), printable(policy.name), printable(warning));
-    }
-  }
-  return warnings.empty() ? text : text + "\n" + warnings;
+  return text;
 }
 
 }  // namespace scrm

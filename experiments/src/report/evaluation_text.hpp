@@ -16,7 +16,7 @@ struct EvaluationContext {
 /// The contract of `evaluate --json`.
 nlohmann::ordered_json evaluation_json(const EvaluationReport& report, const EvaluationContext& context);
 
-/// Two tables, estimates and diagnostics, with the warnings below.
+/// Two tables, estimates and diagnostics. The warnings in the report are not part of it: they go to stderr.
 std::string evaluation_text(const EvaluationReport& report, const EvaluateOptions& options,
                             const EvaluationContext& context);
 

@@ -16,6 +16,8 @@ using Json = nlohmann::ordered_json;
 
 /// A mean weight further than this many standard errors from 1 is no accident, even with weights of long tails.
 constexpr double kSuspiciousScore = 5;
+/// A spread below this share of the mean is rounding.
+constexpr double kRounding = 1e-12;
 /// Propensities below this make weights that a few rows dominate.
 constexpr double kSmallPropensity = 1e-3;
 /// A share of rows with small propensities that deserves a word.
@@ -109,6 +111,16 @@ std::string listed(const std::vector<std::size_t>& numbers) {
   return text;
 }
 
+/// Empty where weights average to one as far as chance and rounded propensities go; else how they differ, in words.
+std::string weights_off_one(const Moments& weights) {
+  if (weights.count < 2 || rounds_to_one(weights.mean)) return "";
+  const double score = z_score(weights, 1.0);
+  const bool constant = sample_sd(weights) <= kRounding * weights.mean;
+  if (constant) return fmt::format("{} instead of 1 in every row", human_number(weights.mean));
+  if (std::abs(score) <= kSuspiciousScore) return "";
+  return fmt::format("{}, {} standard errors from 1", human_number(weights.mean), human_number(std::abs(score)));
+}
+
 void remark_on_actions(const Inspection& inspection, std::vector<std::string>& out) {
   const Summary& summary = inspection.summary;
   const bool labels = inspection.schema.action_kind == ActionKind::multilabel;
@@ -121,12 +133,12 @@ void remark_on_actions(const Inspection& inspection, std::vector<std::string>& o
                               labels ? "labels" : "actions", labels ? "set" : "taken", listed(never),
                               never.size() == 1 ? "it" : "them"));
   }
-  const double score = z_score(summary.uniform_weight, 1.0);
-  if (never.empty() && std::abs(score) > kSuspiciousScore) {
+  const std::string off = weights_off_one(summary.uniform_weight);
+  if (never.empty() && !off.empty()) {
     out.push_back(
-        fmt::format("1/(K propensity) averages {}, {} standard errors from 1: the propensities are not those "
-                    "of the policy that chose the actions, or some actions had no chance",
-                    human_number(summary.uniform_weight.mean), human_number(std::abs(score))));
+        fmt::format("1/(K propensity) averages {}: the propensities are not those of the policy that chose the "
+                    "actions, or some actions had no chance",
+                    off));
   }
 }
 
@@ -143,17 +155,17 @@ void remark_on_propensities(const Inspection& inspection, std::vector<std::strin
   const double share = static_cast<double>(small) / static_cast<double>(summary.rows);
   if (inspection.schema.action_kind != ActionKind::multilabel && share > kNotableShare) {
     out.push_back(
-        fmt::format("{} rows ({:.1f} %) have a propensity below {}: a policy that likes their actions will "
+        fmt::format("{} ({:.1f} %) {} a propensity below {}: a policy that likes their actions will "
                     "rest on few rows",
-                    with_commas(small), 100 * share, kSmallPropensity));
+                    counted(small, "row"), 100 * share, small == 1 ? "has" : "have", kSmallPropensity));
   }
   for (std::size_t t = 0; t < summary.target_weights.size(); ++t) {
-    const double score = z_score(summary.target_weights[t], 1.0);
-    if (std::abs(score) > kSuspiciousScore) {
-      out.push_back(fmt::format(
-          "weights of target/{} average {}, {} standard errors from 1: its probabilities or the "
-          "propensities are wrong, or the logging policy never takes actions it takes",
-          inspection.schema.targets[t], human_number(summary.target_weights[t].mean), human_number(std::abs(score))));
+    const std::string off = weights_off_one(summary.target_weights[t]);
+    if (!off.empty()) {
+      out.push_back(
+          fmt::format("weights of target/{} average {}: its probabilities or the propensities are wrong, or the "
+                      "logging policy never takes actions it takes",
+                      inspection.schema.targets[t], off));
     }
   }
 }

@@ -18,10 +18,6 @@ constexpr std::size_t kShownActions = 20;
 constexpr int kBarCells = 32;
 constexpr int kMaxBars = 24;
 
-std::string counted(std::int64_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", with_commas(count), count == 1 ? one : many);
-}
-
 std::string percent(double share) {
   if (share > 0 && share < 0.001) return "<0.1 %";
   return fmt::format("{:.1f} %", 100 * share);
@@ -44,7 +40,7 @@ std::string line(const char* name, const std::string& value) {
 
 std::string context_text(const Schema& schema) {
   if (schema.features == 0) return "none";
-  return fmt::format("{}, {} {}", counted(schema.features, "feature", "features"), schema.sparse ? "sparse" : "dense",
+  return fmt::format("{}, {} {}", counted(schema.features, "feature"), schema.sparse ? "sparse" : "dense",
                      schema.context_type == FloatType::f32 ? "float32" : "float64");
 }
 
@@ -55,7 +51,7 @@ std::string action_text(const Schema& schema) {
     case ActionKind::categorical:
       return fmt::format("categorical: one of {}", with_commas(schema.num_actions));
     case ActionKind::multilabel:
-      return fmt::format("multilabel: {}", counted(schema.num_actions, "bit a row", "bits a row"));
+      return fmt::format("multilabel: {}", counted(schema.num_actions, "bit") + " a row");
   }
   return "";
 }
@@ -78,7 +74,7 @@ std::string audit_text(const Inspection& inspection) {
   const std::int64_t bad = inspection.audit.bad_rows();
   if (bad == 0) return styled(inspection.rows == 0 ? "no rows" : "every row is valid", Style::good);
   const double share = static_cast<double>(bad) / static_cast<double>(inspection.rows);
-  std::string text = styled(fmt::format("{} ({})", counted(bad, "bad row", "bad rows"), percent(share)), Style::bad);
+  std::string text = styled(fmt::format("{} ({})", counted(bad, "bad row"), percent(share)), Style::bad);
   for (int r = 0; r < kBadRowReasons; ++r) {
     const std::int64_t count = inspection.audit.counts[static_cast<std::size_t>(r)];
     if (count > 0)
@@ -98,9 +94,9 @@ std::string overview_text(const Inspection& inspection) {
   if (inspection.rows > 0) {
     size += fmt::format(", {} a row", human_bytes(static_cast<double>(bytes) / static_cast<double>(inspection.rows)));
   }
-  std::string text = fmt::format("{}: {} in {} ({})\n\n", styled(inspection.name, Style::strong),
-                                 counted(inspection.rows, "row", "rows"),
-                                 counted(static_cast<std::int64_t>(inspection.shards.size()), "shard", "shards"), size);
+  std::string text =
+      fmt::format("{}: {} in {} ({})\n\n", styled(inspection.name, Style::strong), counted(inspection.rows, "row"),
+                  counted(static_cast<std::int64_t>(inspection.shards.size()), "shard"), size);
   text += line("context", context_text(inspection.schema));
   text += line("action", action_text(inspection.schema));
   text += line("propensity", propensity_text(inspection.schema));
@@ -109,7 +105,7 @@ std::string overview_text(const Inspection& inspection) {
   if (rollouts.size() > 1 || (rollouts.size() == 1 && rollouts.begin()->first != 0)) {
     std::string list;
     for (const auto& [number, rows] : rollouts) {
-      list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", number, counted(rows, "row", "rows"));
+      list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", number, counted(rows, "row"));
     }
     text += line("rollouts", list);
   }

@@ -81,7 +81,7 @@ std::string held_out_text(const LearnOutcome& outcome, const LearnContext& conte
       estimate.low && estimate.high
           ? fmt::format(", 95 % interval [{}, {}]", human_number(*estimate.low), human_number(*estimate.high))
           : "";
-  return fmt::format("  on {} rows held out ({:g} %), {}: {}{}\n", with_commas(context.held_out_rows),
+  return fmt::format("  on {} held out ({:g} %), {}: {}{}\n", counted(context.held_out_rows, "row"),
                      context.holdout * 100, context.estimator, styled(human_number(*estimate.value), Style::strong),
                      interval);
 }
@@ -146,18 +146,16 @@ std::string learning_text(const LearnReport& report, const std::vector<LearnOutc
   }
   for (const LearnOutcome& outcome : outcomes) {
     const LearnedPolicy& learned = outcome.learned;
-    text += fmt::format("{} with lambda = {} (penalty {}): {} after {} iterations, {} evaluations\n", context.estimator,
+    text += fmt::format("{} with lambda = {} (penalty {}): {} after {}, {}\n", context.estimator,
                         human_number(learned.lambda), name_of(kPenaltyNames, context.penalty),
-                        to_string(learned.search.status), learned.search.iterations, learned.search.evaluations);
+                        to_string(learned.search.status), counted(learned.search.iterations, "iteration"),
+                        counted(learned.search.evaluations, "evaluation"));
     text += path_table(learned.path);
-    text += fmt::format("\n  risk on {} training rows: {} (the logged actions cost {})\n",
-                        with_commas(static_cast<std::int64_t>(learned.value.rows)), human_number(learned.value.risk),
-                        human_number(report.loss.mean));
+    text += fmt::format("\n  risk on {}: {} (the logged actions cost {})\n",
+                        counted(static_cast<std::int64_t>(learned.value.rows), "training row"),
+                        human_number(learned.value.risk), human_number(report.loss.mean));
     text += held_out_text(outcome, context);
     text += fmt::format("  written to {}\n", styled(outcome.path, Style::strong));
-    for (const std::string& warning : learning_warnings(outcome)) {
-      text += fmt::format("  {} {}\n", styled("warning", Style::warning), printable(warning));
-    }
     text += "\n";
   }
   text +=

@@ -170,6 +170,10 @@ std::string with_commas(std::int64_t number) {
   return digits;
 }
 
+std::string counted(std::int64_t count, std::string_view one) {
+  return fmt::format("{} {}{}", with_commas(count), one, count == 1 ? "" : "s");
+}
+
 std::string human_seconds(double seconds) {
   if (!std::isfinite(seconds)) return "?";
   if (seconds < 9.995) return fmt::format("{:.2f} s", seconds);
@@ -240,6 +244,7 @@ Progress progress_bar(const std::string& label, bool quiet, const std::string& u
 
 void print_warning(const std::string& text, bool quiet) {
   if (quiet) return;
+  if (isatty(STDERR_FILENO) == 1) write_stderr("\r\033[K");
   write_stderr(stderr_has_colour() ? fmt::format("\033[33mwarning:\033[0m {}\n", printable(text))
                                    : fmt::format("warning: {}\n", printable(text)));
 }

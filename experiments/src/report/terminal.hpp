@@ -24,10 +24,10 @@ void write_stderr(const std::string& text);
 /// bytes that are no UTF-8, are shown as \x1b and never sent.
 std::string printable(std::string_view text);
 
-/// A JSON document as it is printed: bytes that are no UTF-8, as names of files may hold, become U+FFFD.
+/// A JSON document as it is printed, in one line: bytes that are no UTF-8, as names of files may hold, become U+FFFD.
 template <class Json>
-std::string json_text(const Json& json, int indent = -1) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+std::string json_text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 enum class Style { plain, strong, dim, good, warning, bad };
@@ -36,6 +36,8 @@ std::string styled(std::string_view text, Style style);
 
 /// 12345678 -> "12,345,678".
 std::string with_commas(std::int64_t number);
+/// A count and what it counts: "1 row", "12,345 rows".
+std::string counted(std::int64_t count, std::string_view one);
 /// "0.42 s", "1 min 05 s".
 std::string human_seconds(double seconds);
 /// A number with enough digits to read and no more: 4 to 6 significant ones.
@@ -59,7 +61,8 @@ class Table {
 /// when stderr is no terminal.
 Progress progress_bar(const std::string& label, bool quiet, const std::string& unit = "rows");
 
-/// One line on stderr, "warning: ..." and the text made printable, yellow on a terminal; nothing when quiet.
+/// One line on stderr, "warning: ..." and the text made printable, yellow on a terminal, where it takes the place of a
+/// progress bar; nothing when quiet.
 void print_warning(const std::string& text, bool quiet);
 
 }  // namespace scrm

@@ -51,6 +51,18 @@ void require_file(const std::string& input) {
               {.file = input});
 }
 
+void require_distinct(const std::vector<std::string>& inputs) {
+  std::map<FileId, std::string> seen;
+  for (const std::string& input : inputs) {
+    struct stat status {};
+    if (::stat(input.c_str(), &status) != 0) continue;
+    const auto [first, is_new] = seen.emplace(FileId{status.st_dev, status.st_ino}, input);
+    if (is_new) continue;
+    const std::string how = first->second == input ? "is given twice" : "is the same file as " + first->second;
+    throw Error(ErrorKind::usage, how + ", and its rows would count twice; give every file once", {.file = input});
+  }
+}
+
 void require_not_input(const std::string& output, const std::vector<std::string>& inputs) {
   const std::map<FileId, std::string> written = files_of(output);
   for (const std::string& input : inputs) {

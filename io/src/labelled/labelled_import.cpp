@@ -7,6 +7,7 @@
 #include "scrm/io/arff.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/labelled_file.hpp"
+#include "scrm/io/path_checks.hpp"
 #include "scrm/kernels/ignore_case.hpp"
 
 namespace scrm {
@@ -75,6 +76,7 @@ LabelledData read_any_labelled(const std::vector<std::string>& paths, const Labe
   for (const std::string& path : paths)
     if (!options.format && labelled_format(path) != format)
       fail_usage(path, fmt::format("has another format than {}", paths.front()));
+  require_distinct(paths);
   if (format == LabelledFormat::libsvm) {
     if (!options.label_xml.empty())
       fail_usage(paths.front(), "LIBSVM files number their labels; an .xml file names none");

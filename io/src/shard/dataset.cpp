@@ -7,11 +7,13 @@
 #include <cmath>
 #include <deque>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <list>
 #include <set>
 #include <utility>
 
+#include "scrm/io/path_checks.hpp"
 #include "shard/memory_bound.hpp"
 #include "shard/open_shard.hpp"
 #include "shard/shard_header.hpp"
@@ -216,17 +218,20 @@ OpenShard& Dataset::Impl::open_shard(std::size_t index) {
 Dataset::Dataset(const std::vector<std::string>& paths, const ReadOptions& options) : impl_(std::make_unique<Impl>()) {
   impl_->options = options;
   if (paths.empty()) throw Error(ErrorKind::usage, "a data set needs at least one file or directory");
-  SchemaBuilder builder(options);
+  std::vector<std::string> file_paths;
   for (const std::string& path : paths) {
-    for (const std::string& file_path : shard_paths(path)) {
-      Hdf5File file(file_path, impl_->pool);
-      ShardHeader header = read_shard_header(file, options);
-      builder.add(file_path, header);
-      const std::int64_t bytes = file.bytes();
-      impl_->add({.path = file_path, .rows = header.rows, .rollout = header.rollout, .bytes = bytes},
-                 {header.cost, header.entry_cost, std::move(header.entries_before), header.chunk_rows},
-                 std::move(file));
-    }
+    std::vector<std::string> found = shard_paths(path);
+    std::move(found.begin(), found.end(), std::back_inserter(file_paths));
+  }
+  require_distinct(file_paths);
+  SchemaBuilder builder(options);
+  for (const std::string& file_path : file_paths) {
+    Hdf5File file(file_path, impl_->pool);
+    ShardHeader header = read_shard_header(file, options);
+    builder.add(file_path, header);
+    const std::int64_t bytes = file.bytes();
+    impl_->add({.path = file_path, .rows = header.rows, .rollout = header.rollout, .bytes = bytes},
+               {header.cost, header.entry_cost, std::move(header.entries_before), header.chunk_rows}, std::move(file));
   }
   impl_->schema = std::make_shared<const Schema>(builder.schema());
 }

@@ -45,6 +45,12 @@ void check_output(const CsvImport& import) {
     fail_usage(fmt::format("--out {} is one file; name a folder for several shards", import.out));
 }
 
+/// Progress of the first (0) or the second (1) of two readings of a file, as a share of both.
+BytesProgress part_of_two(const BytesProgress& progress, int part) {
+  if (!progress) return {};
+  return [&progress, part](std::int64_t done, std::int64_t total) { progress(part * total + done, 2 * total); };
+}
+
 CsvTotals scan_totals(const CsvImport& import, const CsvColumns& columns, const BytesProgress& progress) {
   CsvReader reader(import.file, import.delimiter);
   const bool categorical = import.action_kind == ActionKind::categorical;
@@ -183,19 +189,21 @@ CsvImportResult import_csv(const CsvImport& import, const BytesProgress& progres
   CsvColumns columns = choose_columns(import, reader.header());
   const bool count_categories = import.action_kind == ActionKind::categorical && import.num_actions == 0;
   CsvTotals found;
+  BytesProgress on_bytes = progress;
   if (count_categories || import.shards > 1) {
     if (reader.bytes_total() == 0)
       throw Error(ErrorKind::usage,
                   "a pipe can be read only once: leave out --shards (--rows-per-shard is fine), and give --num-actions",
                   {.file = import.file});
-    found = scan_totals(import, columns, progress);
+    found = scan_totals(import, columns, part_of_two(progress, 0));
+    on_bytes = part_of_two(progress, 1);
   }
   if (count_categories) columns.schema.num_actions = count_actions(import, found.largest_action);
 
   require_block_fits(reader, columns.schema, import.write, import.memory);
   CsvRows rows(columns, reader.header());
   ShardSequence shards(import, columns.schema, found.records);
-  read_records(import, reader, rows, &shards, progress);
+  read_records(import, reader, rows, &shards, on_bytes);
   if (!import.skip_bad_rows) rows.require_no_bad_rows(import.file, true);
   shards.commit();
 

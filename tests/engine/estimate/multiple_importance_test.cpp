@@ -63,17 +63,18 @@ struct Rollouts {
       }
       out.value += reference::sum(terms[t]) / total();
     }
-    Real variance = 0;
+    Real variance = 0, independent = 0;
     for (std::size_t p = 0; p < rows.size(); ++p) {
       const auto n_p = static_cast<Real>(terms[p].size());
       variance += n_p * reference::sample_variance(terms[p]);
+      independent += n_p * reference::sample_variance(terms[p]);
       for (std::size_t q = p + 1; q < rows.size(); ++q) {
         const std::size_t pairs = std::min(terms[p].size(), terms[q].size());
         const Real covariance = reference::centred_products(terms[p], terms[q], pairs) / static_cast<Real>(pairs - 1);
         variance += 2 * n_p * static_cast<Real>(terms[q].size()) * covariance;
       }
     }
-    out.standard_error = std::sqrt(variance) / total();
+    out.standard_error = std::sqrt(variance < 0 ? independent : variance) / total();
     return out;
   }
 

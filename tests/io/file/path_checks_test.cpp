@@ -31,6 +31,23 @@ TEST_CASE(
   ::close(ends[1]);
 }
 
+TEST_CASE("require_distinct: one file under two names is refused with both, copies and missing files are not") {
+  const Folder folder;
+  fs::create_directories(folder / "logs");
+  write_bytes(folder / "logs/a.h5", "a");
+  write_bytes(folder / "copy.h5", "a");
+  fs::create_symlink("logs/a.h5", folder / "link.h5");
+  fs::create_hard_link(folder / "logs/a.h5", folder / "hard.h5");
+  const std::string shard = folder / "logs/a.h5";
+  for (const char* same : {"link.h5", "hard.h5", "logs/../logs/a.h5", "logs//a.h5"}) {
+    const std::string said = complaint([&] { require_distinct({shard, folder / "copy.h5", folder / same}); });
+    CHECK(holds(said, (folder / same) + ": is the same file as " + shard));
+  }
+  CHECK(holds(complaint([&] { require_distinct({shard, shard}); }), shard + ": is given twice"));
+  CHECK_NOTHROW(require_distinct({shard, folder / "copy.h5", folder / "missing", folder / "missing"}));
+  CHECK_NOTHROW(require_distinct({}));
+}
+
 TEST_CASE("require_not_input: the same file under any name, and folders that hold one") {
   const Folder folder;
   fs::create_directories(folder / "logs");

@@ -1,6 +1,7 @@
 // labels: fast io
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -273,6 +274,23 @@ TEST_CASE("csv import: the number of categories is found when it is not given") 
   CHECK(scrm::import_csv(import).schema.num_actions == 5);
   std::ofstream(folder / "in.csv") << "x,a,l,p\n1,99999999,0,1\n";
   CHECK(holds(complaint([&] { scrm::import_csv(import); }), "give --num-actions"));
+}
+
+TEST_CASE("csv import: progress over two readings of the file never goes back") {
+  std::string text = "x,a,l,p\n";
+  for (int i = 0; i < 3 * scrm::kBlockRows; ++i) text += "1,2,0,1\n";
+  const Folder folder(text);
+  scrm::CsvImport import = plain_import(folder);
+  import.action_kind = scrm::ActionKind::categorical;
+  std::vector<double> shares;
+  scrm::import_csv(import, [&](std::int64_t done, std::int64_t total) {
+    shares.push_back(static_cast<double>(done) / static_cast<double>(total));
+  });
+  REQUIRE(shares.size() >= 4);
+  CHECK(std::is_sorted(shares.begin(), shares.end()));
+  CHECK(shares.front() < 0.5);
+  CHECK(shares.back() > 0.5);
+  CHECK(shares.back() <= 1);
 }
 
 TEST_CASE("csv import: choices that do not go together are wrong usage") {

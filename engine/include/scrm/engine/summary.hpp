@@ -16,6 +16,9 @@ double sample_sd(const Moments& moments) noexcept;
 /// How many standard errors the mean is away from a value; 0 below two values, without spread, or when rounding alone
 /// keeps them apart.
 double z_score(const Moments& moments, double value) noexcept;
+/// Whether propensities recorded with four digits (0.3333 for a third) can explain that weights average this and not 1:
+/// with many rows even that is many standard errors, and no sign of wrong propensities.
+bool rounds_to_one(double mean_weight) noexcept;
 
 /// Counts of propensities between round numbers: bin edges 1, 2 and 5 times each power of ten, what lies outside in the
 /// first and the last bin.
