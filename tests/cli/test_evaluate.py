@@ -136,6 +136,7 @@ class Evaluate(ProgramTest):
         third = self.three_actions("third.h5", 0.3333, targets={"same": np.full(30000, 1 / 3)})
         self.assertEqual(self.warnings_of(third, "--policy", uniform), [])
         self.assertEqual(self.warnings_of(third, "--target", "same"), [])
+        self.assertRegex(run("inspect", third).stdout, r"(?m)^  same +1\.0001 +- +1\.0001$")
         digits = np.random.default_rng(1).choice([0.3333, 0.3334], 30000)  # a spread, but as small
         self.assertEqual(self.warnings_of(self.three_actions("digits.h5", digits), "--policy", uniform), [])
         sevenths = np.where(np.arange(70000) % 7 < 2, 0.2857, 0.7143)  # of two actions, to four digits

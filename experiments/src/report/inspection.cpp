@@ -115,8 +115,7 @@ std::string listed(const std::vector<std::size_t>& numbers) {
 std::string weights_off_one(const Moments& weights) {
   if (weights.count < 2 || rounds_to_one(weights.mean)) return "";
   const double score = z_score(weights, 1.0);
-  const bool constant = sample_sd(weights) <= kRounding * weights.mean;
-  if (constant) return fmt::format("{} instead of 1 in every row", human_number(weights.mean));
+  if (is_constant(weights)) return fmt::format("{} instead of 1 in every row", human_number(weights.mean));
   if (std::abs(score) <= kSuspiciousScore) return "";
   return fmt::format("{}, {} standard errors from 1", human_number(weights.mean), human_number(std::abs(score)));
 }
@@ -171,6 +170,10 @@ void remark_on_propensities(const Inspection& inspection, std::vector<std::strin
 }
 
 }  // namespace
+
+bool is_constant(const Moments& weights) {
+  return sample_sd(weights) <= kRounding * weights.mean;
+}
 
 std::int64_t Inspection::bytes() const {
   std::int64_t sum = 0;

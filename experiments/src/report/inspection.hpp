@@ -23,6 +23,9 @@ struct Inspection {
   std::int64_t bytes() const;
 };
 
+/// Whether the weights of all rows are one number but for rounding: then they have no standard error to be measured in.
+bool is_constant(const Moments& weights);
+
 /// Things worth a second look, one sentence each: actions that never occur, features that never change, propensities
 /// that do not add up.
 std::vector<std::string> remarks(const Inspection& inspection);

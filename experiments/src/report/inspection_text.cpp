@@ -169,8 +169,8 @@ std::string targets_text(const Inspection& inspection) {
               {Align::left, Align::right, Align::right, Align::right});
   for (std::size_t t = 0; t < inspection.schema.targets.size(); ++t) {
     const Moments& weights = inspection.summary.target_weights[t];
-    table.add({printable(inspection.schema.targets[t]), human_number(weights.mean), human_number(z_score(weights, 1.0)),
-               human_number(weights.highest)});
+    table.add({printable(inspection.schema.targets[t]), human_number(weights.mean),
+               is_constant(weights) ? "-" : human_number(z_score(weights, 1.0)), human_number(weights.highest)});
   }
   return "\n" + table.text(2);
 }
