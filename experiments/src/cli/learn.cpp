@@ -334,7 +334,7 @@ void add_learn_command(CLI::App& program) {
       ->check(CLI::PositiveNumber)
       ->type_name("N");
   app.add_option("--tolerance", command->options.minimize.tolerance,
-                 "Norm of the gradient to stop at, from 262,144 rows on by features of unit size; default 1e-8")
+                 "Norm of the gradient, by features of unit size, to stop at; default 1e-8")
       ->check(CLI::NonNegativeNumber)
       ->type_name("X");
   app.add_option("--seed", command->options.seed, "Seed of holdout, splits and restarts; default 0")->type_name("S");
