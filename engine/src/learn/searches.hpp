@@ -13,7 +13,7 @@ struct Search {
   ObjectiveProblem start;
   bool report = false;  // to on_progress
   bool plain = false;   // in θ's own coordinates, whatever the options say
-  LearnedPolicy result;
+  LearnedPolicy result = {};
 };
 
 /// Whether every search is also done in θ's own coordinates. Rows are few enough for that to cost little, and where

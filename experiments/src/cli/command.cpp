@@ -48,12 +48,21 @@ double unit_bytes(std::string unit) {
 void start_threads(CommonOptions& options, MainThread main_thread) {
   if (const std::optional<std::size_t> space = address_space_left()) {
     if (*space < kLeastAddressSpace) {
-      throw Error(ErrorKind::run, fmt::format("the address space is limited (ulimit -v) and {} of it are left, where "
-                                              "{} are needed; raise the limit",
-                                              human_bytes(static_cast<double>(*space)),
-                                              human_bytes(static_cast<double>(kLeastAddressSpace))));
+      throw Error(
+          ErrorKind::run,
+          fmt::format("the address space is limited (ulimit -v or -d) and {} of it are left, where "
+                      "{} are needed; raise the limit",
+                      human_bytes(static_cast<double>(*space)), human_bytes(static_cast<double>(kLeastAddressSpace))));
     }
     options.memory = std::min(options.memory, *space / 4);
+  }
+  // Of its stack a thread that only waits has touched this much, and threads may take a quarter of all.
+  constexpr std::size_t kTouchedStack = std::size_t{96} << 10U;
+  const auto affordable = static_cast<int>(std::clamp<std::size_t>(options.memory / 4 / kTouchedStack, 1, 1 << 16));
+  if (options.threads > affordable) {
+    print_warning(fmt::format("{} threads do not fit into --memory; going on with {}", options.threads, affordable),
+                  options.quiet);
+    options.threads = affordable;
   }
   const int working = main_thread == MainThread::works ? 1 : 0;
   const ReservedThreads reserved = reserve_threads(options.threads - working);

@@ -11,16 +11,25 @@
 #include <cerrno>
 #include <fstream>
 #include <new>
+#include <utility>
 
 namespace scrm {
 
 std::optional<std::size_t> address_space_left() {
-  rlimit limit{};
-  std::size_t pages = 0;
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
-  if (!(std::ifstream("/proc/self/statm") >> pages)) return std::nullopt;
-  const std::size_t used = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return limit.rlim_cur - std::min<std::size_t>(used, limit.rlim_cur);
+  // In pages: all, resident, shared, text, nothing, data.
+  std::size_t pages[6] = {};
+  std::ifstream statm("/proc/self/statm");
+  for (std::size_t& number : pages) statm >> number;
+  if (!statm) return std::nullopt;
+  std::optional<std::size_t> least;
+  for (const auto& [resource, taken] : {std::pair{RLIMIT_AS, pages[0]}, std::pair{RLIMIT_DATA, pages[5]}}) {
+    rlimit limit{};
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
+    const std::size_t used = taken * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t left = limit.rlim_cur - std::min<std::size_t>(used, limit.rlim_cur);
+    least = std::min(least.value_or(left), left);
+  }
+  return least;
 }
 
 }  // namespace scrm

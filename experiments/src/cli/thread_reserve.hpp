@@ -7,7 +7,7 @@
 
 namespace scrm {
 
-/// Bytes of address space that this process may still take, where it is limited (`ulimit -v`).
+/// Bytes of address space that this process may still take, where it is limited (`ulimit -v`, `ulimit -d`).
 std::optional<std::size_t> address_space_left();
 
 /// What a thread may take of it: its stack, and a buffer of OpenBLAS's, which waits forever for one that it cannot

@@ -64,7 +64,9 @@ void require_distinct(const std::vector<std::string>& inputs) {
 }
 
 void require_not_input(const std::string& output, const std::vector<std::string>& inputs) {
-  const std::map<FileId, std::string> written = files_of(output);
+  std::map<FileId, std::string> written = files_of(output);
+  // A folder is written under its name without "..", which leads elsewhere where a folder on the way is missing.
+  written.merge(files_of(fs::absolute(output).lexically_normal().string()));
   for (const std::string& input : inputs) {
     for (const auto& [id, name] : files_of(input)) {
       const auto same = written.find(id);

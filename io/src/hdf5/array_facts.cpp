@@ -9,6 +9,9 @@
 namespace scrm {
 namespace {
 
+// Bytes at the beginning of every file that say what it is.
+constexpr std::uint64_t kLeastSuperblock = 48;
+
 /// The one list of fields, so that writing and reading cannot differ.
 template <class Facts, class Direction>
 void each_field(Facts& facts, Direction& direction) {
@@ -19,6 +22,7 @@ void each_field(Facts& facts, Direction& direction) {
   direction.field(facts.width);
   direction.field(facts.elsewhere);
   direction.field(facts.address);
+  direction.field(facts.stored_bytes);
   direction.field(facts.chunk_rows);
   direction.field(facts.chunk_columns);
   direction.field(facts.shuffle_filter);
@@ -80,6 +84,12 @@ void check_chunks(const ArrayFacts& facts, std::int64_t file_bytes, const Place&
                        at.bytes, facts.chunk_bytes()),
            place);
     check_range(at.address, at.bytes, file_bytes, place);
+    // Who writes a chunk past all filters skips all of them, and HDF5 leaves out deflate where nothing gets smaller;
+    // but nobody leaves out the shuffling alone.
+    const auto skipped = [&](std::int64_t filter) { return filter >= 0 && ((at.skipped_filters >> filter) & 1U) != 0; };
+    if (skipped(facts.shuffle_filter) && facts.deflate_filter >= 0 && !skipped(facts.deflate_filter))
+      fail(fmt::format("the chunk at row {} claims not to be shuffled", i / facts.chunks_across() * facts.chunk_rows),
+           place);
   }
 }
 
@@ -114,10 +124,16 @@ void check_facts(const ArrayFacts& facts, std::int64_t file_bytes, const Place& 
   check_shape(facts, file_bytes, place);
   if (facts.chunk_rows != 0 || facts.storage == Storage::plain_chunks || facts.storage == Storage::encoded_chunks)
     check_chunks(facts, file_bytes, place);
-  if (facts.storage == Storage::contiguous)
-    check_range(static_cast<std::uint64_t>(facts.address), static_cast<std::uint64_t>(facts.rows) * facts.row_bytes(),
-                file_bytes, place);
+  if (facts.storage == Storage::contiguous &&
+      static_cast<std::uint64_t>(facts.stored_bytes) != static_cast<std::uint64_t>(facts.rows) * facts.row_bytes())
+    fail(fmt::format("has {} bytes, which are not {} rows of {}", facts.stored_bytes, facts.rows, facts.width), place);
+  if (facts.stored_bytes != 0)
+    check_range(static_cast<std::uint64_t>(facts.address), static_cast<std::uint64_t>(facts.stored_bytes), file_bytes,
+                place);
   std::vector<Extent> extents = extents_of(facts);
+  for (const Extent& extent : extents) {
+    if (extent.begin < kLeastSuperblock) fail("has rows where the file's own description is", place);
+  }
   if (const std::size_t i = find_overlap(extents); i < extents.size())
     fail(fmt::format("two of its chunks share the bytes {} to {}", extents[i + 1].begin,
                      std::min(extents[i].end, extents[i + 1].end)),
@@ -126,9 +142,9 @@ void check_facts(const ArrayFacts& facts, std::int64_t file_bytes, const Place& 
 
 std::vector<Extent> extents_of(const ArrayFacts& facts) {
   std::vector<Extent> extents;
-  if (facts.storage == Storage::contiguous && facts.rows > 0) {
+  if (facts.stored_bytes > 0) {
     const auto begin = static_cast<std::uint64_t>(facts.address);
-    extents.push_back({begin, begin + static_cast<std::uint64_t>(facts.rows) * facts.row_bytes()});
+    extents.push_back({begin, begin + static_cast<std::uint64_t>(facts.stored_bytes)});
   }
   for (std::size_t i = 0; i < facts.chunks.size() / 3; ++i) {
     const ChunkLocation at = facts.chunk(static_cast<std::int64_t>(i));

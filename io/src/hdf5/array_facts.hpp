@@ -34,9 +34,10 @@ struct ArrayFacts {
   std::int64_t width = 1;
   Element element = Element::f64;
   Storage storage = Storage::by_hdf5;
-  bool elsewhere = false;       ///< its numbers are in other files
-  std::int64_t address = 0;     ///< when contiguous
-  std::int64_t chunk_rows = 0;  ///< 0 when it has no chunks
+  bool elsewhere = false;         ///< its numbers are in other files
+  std::int64_t address = 0;       ///< when contiguous, whoever reads it
+  std::int64_t stored_bytes = 0;  ///< when contiguous; else 0
+  std::int64_t chunk_rows = 0;    ///< 0 when it has no chunks
   std::int64_t chunk_columns = 1;
   std::int64_t shuffle_filter = -1;  ///< place in the pipeline
   std::int64_t deflate_filter = -1;

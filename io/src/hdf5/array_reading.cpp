@@ -203,6 +203,10 @@ void read_chunking(hid_t dataset, hid_t creation, bool by_address, bool native, 
     return;
   }
   facts.shuffle_filter = facts.deflate_filter = -1;
+  // For their addresses to be checked, though HDF5 reads them.
+  facts.located = by_address && static_cast<double>(facts.chunks_down()) * static_cast<double>(facts.chunks_across()) <=
+                                    static_cast<double>(kMaxLocatedChunks);
+  if (facts.located) locate_chunks(dataset, facts, place);
   const double row_of_chunks = static_cast<double>(facts.chunk_rows) * static_cast<double>(facts.chunk_columns) *
                                static_cast<double>(element_size(facts.element)) *
                                static_cast<double>(facts.chunks_across());
@@ -250,9 +254,10 @@ ArrayFacts read_facts(hid_t dataset, bool has_file_addresses, const Place& place
   facts.elsewhere = layout == H5D_VIRTUAL || H5Pget_external_count(creation.get()) > 0;
   if (layout == H5D_CONTIGUOUS) {
     const haddr_t address = H5Dget_offset(dataset);
-    if (type.native && has_file_addresses && address != HADDR_UNDEF && !facts.elsewhere) {
-      facts.storage = Storage::contiguous;
+    if (has_file_addresses && address != HADDR_UNDEF && !facts.elsewhere) {
+      if (type.native) facts.storage = Storage::contiguous;
       facts.address = static_cast<std::int64_t>(address);
+      facts.stored_bytes = static_cast<std::int64_t>(H5Dget_storage_size(dataset));
     }
   } else if (layout == H5D_CHUNKED) {
     read_chunking(dataset, creation.get(), has_file_addresses, type.native, facts, place);

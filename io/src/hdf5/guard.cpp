@@ -189,8 +189,12 @@ void Guard::start() {
     throw Error(ErrorKind::run, fmt::format("cannot {} the process that reads HDF5 files: {}", what, strerror(errno)));
   };
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) fail("talk to");
-  Descriptor ours(pair[0]);
-  const Descriptor theirs(pair[1]);
+  // Not under the numbers of standard streams that are closed: results would be written to them.
+  Descriptor ours(::fcntl(pair[0], F_DUPFD_CLOEXEC, 3));
+  const Descriptor theirs(::fcntl(pair[1], F_DUPFD_CLOEXEC, 3));
+  ::close(pair[0]);
+  ::close(pair[1]);
+  if (!ours.open() || !theirs.open()) fail("talk to");
   process_ = hdf5::Lock::fork_outside_hdf5();
   if (process_ < 0) fail("start");
   if (process_ == 0) {

@@ -144,6 +144,10 @@ void Hdf5File::require_disjoint_arrays() const {
   for (const auto& [object, facts] : by_object) {
     const std::vector<Extent> extents = extents_of(*facts);
     all.insert(all.end(), extents.begin(), extents.end());
+    // Nor may rows lie where a dataset describes itself.
+    constexpr std::uint64_t kLeastHeader = 16;
+    if (object > 0)
+      all.push_back({static_cast<std::uint64_t>(object), static_cast<std::uint64_t>(object) + kLeastHeader});
   }
   if (const std::size_t i = find_overlap(all); i < all.size())
     fail("two of its datasets share the byte " + std::to_string(all[i + 1].begin) + ": the file is damaged", {*path_});

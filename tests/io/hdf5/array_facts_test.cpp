@@ -38,6 +38,7 @@ ArrayFacts contiguous() {
   facts.rows = 1000;
   facts.storage = Storage::contiguous;
   facts.address = 2048;
+  facts.stored_bytes = 8000;
   return facts;
 }
 
@@ -76,6 +77,7 @@ TEST_CASE("array facts: what can be true of a file is accepted") {
   CHECK(objection(contiguous()) == "no error");
   ArrayFacts empty = contiguous();
   empty.rows = 0;
+  empty.stored_bytes = 0;
   CHECK(objection(empty) == "no error");
   ArrayFacts constant = chunked();  // deflate makes a thousandth of zeros
   constant.storage = Storage::encoded_chunks;
@@ -98,6 +100,10 @@ TEST_CASE("array facts: what cannot be true is named") {
       {"3 dimensions", contiguous(), [](ArrayFacts& f) { f.rank = 3; }},
       {"cut short", contiguous(), [](ArrayFacts& f) { f.address = kFileBytes - 7999; }},
       {"cut short", contiguous(), [](ArrayFacts& f) { f.address = -8; }},
+      {"not 999 rows", contiguous(), [](ArrayFacts& f) { f.rows = 999; }},
+      {"own description", contiguous(), [](ArrayFacts& f) { f.address = 0; }},
+      {"not to be shuffled", chunked(),
+       [](ArrayFacts& f) { f.shuffle_filter = 0, f.deflate_filter = 1, f.chunks[5] = 1; }},
       {"chunks of 0 x 2", chunked(), [](ArrayFacts& f) { f.chunk_rows = 0; }},
       {"chunks of 100 x 0", chunked(), [](ArrayFacts& f) { f.chunk_columns = 0; }},
       {"chunks of", chunked(), [&](ArrayFacts& f) { f.chunk_rows = huge; }},
