@@ -213,5 +213,16 @@ class Deployments(MemoryTest):
         self.assertEqual(self.run_within(64, *act), "done")
 
 
+class Many(MemoryTest):
+    def test_more_threads_than_their_stacks_fit(self):
+        self.write_rows("rows.h5", 100, 3)
+        self.write_policy("p.toml", 3)
+        self.assertEqual(self.run_within(64, "evaluate", "rows.h5", "--policy", "p.toml", "--threads", 2000), "done")
+
+    def test_a_policy_over_millions_of_sparse_features(self):
+        self.assertEqual(self.run_within(64, "simulate", "pricing", "--rows", 100, "--sparse-features", 20_000_000,
+                                         "--density", 1e-6, "--out", "wide"), "refused")
+
+
 if __name__ == "__main__":
     harness.main()

@@ -118,6 +118,32 @@ class Metadata(ProgramTest):
             self.assertEqual(len(at), 1)
             self.refused(self.patched(source, at[0], struct.pack("<Q", address)), "share", "damaged")
 
+    def test_files_that_hdf5_itself_reads(self):
+        """Addresses are checked though nobody but HDF5 uses them: it makes up zeros for what it does not find."""
+        random = np.random.default_rng(0)
+        for name, how in (("fletcher", dict(chunks=(100,), fletcher32=True)), ("big", dict(dtype=">f8"))):
+            source = self.foreign()
+            with h5py.File(source, "a") as file:
+                values = random.normal(size=600)
+                for column in ("loss", "target/own"):
+                    if column in file:
+                        del file[column]
+                    file.create_dataset(column, data=values, **how)
+                loss, other = file["loss"].id, file["target/own"].id
+                at, there = ((loss.get_chunk_info(1).byte_offset, other.get_chunk_info(0).byte_offset)
+                             if how.get("chunks") else (loss.get_offset(), other.get_offset()))
+            self.assertEqual(self.evaluate(source).returncode, 0)
+            found = places(source.read_bytes(), struct.pack("<Q", at))
+            self.assertEqual(len(found), 1)
+            for address in (there, 2**63, 0, source.stat().st_size - 8):
+                with self.subTest(name=name, address=address):
+                    path = self.patched(source, found[0], struct.pack("<Q", address))
+                    done = run("evaluate", path, "--policy", self.policy, "--target", "own", check=1, timeout=PATIENCE)
+                    self.assertIn(str(path), done.stderr)
+        for offset, number in ((24, 8), (24, 512), (40, 9000)):  # where the file begins and ends
+            with self.subTest(offset=offset):
+                self.refused(self.patched(source, offset, struct.pack("<Q", number)))
+
     def test_two_names_for_one_dataset(self):
         """Hard links share all bytes, as they should."""
         source = self.foreign()

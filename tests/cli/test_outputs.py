@@ -54,7 +54,7 @@ class Inputs(OutputTest):
             [*learn, "--logging-policy", "hard.toml", "--out", "policy.toml"],
             ["import", "table.csv", *CSV, "--out", "table.csv"][:-1] + [self.alias("table.csv", "t.h5")],
             ["import", "labels.svm", "--format", "libsvm", "--out", self.alias("labels.svm", "l.h5")],
-            [*act, "--out", "logs"], [*act, "--out", "logs/"], [*act, "--out", "elsewhere"],
+            [*act, "--out", "logs"], [*act, "--out", "logs/"], [*act, "--out", "missing/../logs", "--overwrite"], [*act, "--out", "elsewhere"],
             [*act, "--csv", "policy.toml"], [*act, "--csv", "logs/a.h5"],
             ["simulate", "gaussian", "--rows", 5, "--policy", "policy.toml", "--policy-out", "hard.toml", "--out", "new"],
             ["sweep", "sweep.toml", "--out", "sweep.toml"],

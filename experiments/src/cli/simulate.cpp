@@ -86,6 +86,11 @@ void prepare_outputs(const SimulateCommand& command) {
 
 void run_simulate(SimulateCommand& command) {
   const Stopwatch watch;
+  // Of the policy, and of what draws a row: so much for each feature, however few of them a row has.
+  constexpr std::size_t kFeatureBytes = 48;
+  MemoryLedger::of_process(command.common.memory)
+      .charge(static_cast<std::size_t>(command.rows.sparse_features) * kFeatureBytes,
+              fmt::format("a policy over {} sparse features", command.rows.sparse_features), "fewer --sparse-features");
   const std::shared_ptr<const Environment> environment =
       make_environment(command.environment, {command.rows.rollout_key.seed, command.actions});
   validate_options(command, *environment);

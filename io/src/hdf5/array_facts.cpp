@@ -25,6 +25,7 @@ void each_field(Facts& facts, Direction& direction) {
   direction.field(facts.stored_bytes);
   direction.field(facts.chunk_rows);
   direction.field(facts.chunk_columns);
+  direction.field(facts.filters);
   direction.field(facts.shuffle_filter);
   direction.field(facts.deflate_filter);
   direction.field(facts.located);
@@ -87,6 +88,11 @@ void check_chunks(const ArrayFacts& facts, std::int64_t file_bytes, const Place&
     // Who writes a chunk past all filters skips all of them, and HDF5 leaves out deflate where nothing gets smaller;
     // but nobody leaves out the shuffling alone.
     const auto skipped = [&](std::int64_t filter) { return filter >= 0 && ((at.skipped_filters >> filter) & 1U) != 0; };
+    const std::uint64_t all = (std::uint64_t{1} << std::clamp<std::int64_t>(facts.filters, 0, 32)) - 1;
+    if (at.skipped_filters > all || (facts.filters > 0 && at.skipped_filters == all && at.bytes != facts.chunk_bytes()))
+      fail(fmt::format("the chunk at row {} claims to be stored without filters",
+                       i / facts.chunks_across() * facts.chunk_rows),
+           place);
     if (skipped(facts.shuffle_filter) && facts.deflate_filter >= 0 && !skipped(facts.deflate_filter))
       fail(fmt::format("the chunk at row {} claims not to be shuffled", i / facts.chunks_across() * facts.chunk_rows),
            place);

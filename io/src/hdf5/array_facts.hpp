@@ -28,7 +28,7 @@ struct ChunkLocation {
 
 struct ArrayFacts {
   std::string name;
-  std::int64_t object = 0;  ///< its own address: two names may lead to one dataset
+  std::int64_t object = 0;  ///< its own address, below 0 if not one of the file: two names may lead to one dataset
   std::int64_t rank = 1;
   std::int64_t rows = 0;
   std::int64_t width = 1;
@@ -39,6 +39,7 @@ struct ArrayFacts {
   std::int64_t stored_bytes = 0;  ///< when contiguous; else 0
   std::int64_t chunk_rows = 0;    ///< 0 when it has no chunks
   std::int64_t chunk_columns = 1;
+  std::int64_t filters = 0;          ///< in the pipeline
   std::int64_t shuffle_filter = -1;  ///< place in the pipeline
   std::int64_t deflate_filter = -1;
   bool located = false;              ///< whether `chunks` says where all of them are, in row-major order

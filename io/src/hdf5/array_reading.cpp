@@ -137,6 +137,7 @@ void read_shape(hid_t dataset, ArrayFacts& facts, const Place& place) {
 /// HDF5 lacks a filter.
 bool read_filters(hid_t creation, std::size_t size, ArrayFacts& facts, const Place& place) {
   bool ours = true;
+  facts.filters = std::max(0, H5Pget_nfilters(creation));
   for (int i = 0; i < H5Pget_nfilters(creation); ++i) {
     unsigned flags = 0;
     unsigned values[8] = {};
@@ -202,7 +203,6 @@ void read_chunking(hid_t dataset, hid_t creation, bool by_address, bool native, 
     if (facts.located) locate_chunks(dataset, facts, place);
     return;
   }
-  facts.shuffle_filter = facts.deflate_filter = -1;
   // For their addresses to be checked, though HDF5 reads them.
   facts.located = by_address && static_cast<double>(facts.chunks_down()) * static_cast<double>(facts.chunks_across()) <=
                                     static_cast<double>(kMaxLocatedChunks);
@@ -246,7 +246,8 @@ ArrayFacts read_facts(hid_t dataset, bool has_file_addresses, const Place& place
   read_shape(dataset, facts, place);
   H5O_info_t info;
   if (H5Oget_info2(dataset, &info, H5O_INFO_BASIC) < 0) fail(ErrorKind::data, "cannot be looked up", place);
-  facts.object = static_cast<std::int64_t>(info.addr);
+  // Behind a user block it is no address of the file.
+  facts.object = static_cast<std::int64_t>(info.addr) * (has_file_addresses ? 1 : -1);
 
   const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
   if (!creation.valid()) fail(ErrorKind::data, "cannot tell how it is stored", place);
@@ -254,7 +255,7 @@ ArrayFacts read_facts(hid_t dataset, bool has_file_addresses, const Place& place
   facts.elsewhere = layout == H5D_VIRTUAL || H5Pget_external_count(creation.get()) > 0;
   if (layout == H5D_CONTIGUOUS) {
     const haddr_t address = H5Dget_offset(dataset);
-    if (has_file_addresses && address != HADDR_UNDEF && !facts.elsewhere) {
+    if (address != HADDR_UNDEF && !facts.elsewhere) {  // counted from the beginning of the file, user block or not
       if (type.native) facts.storage = Storage::contiguous;
       facts.address = static_cast<std::int64_t>(address);
       facts.stored_bytes = static_cast<std::int64_t>(H5Dget_storage_size(dataset));

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "file/fields.hpp"
@@ -33,6 +35,28 @@ FileIdentity read_identity(const Descriptor& descriptor, const std::string& path
   return identity_of(status);
 }
 
+/// Where the file says that it ends, at most its size. Only of superblocks without a checksum: HDF5 checks the others.
+/// An Error when it claims to begin elsewhere than it does, which would shift every address.
+std::int64_t claimed_end(const Descriptor& descriptor, std::int64_t size, const std::string& path) {
+  constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+  constexpr std::size_t kAddress = sizeof(std::uint64_t);
+  char bytes[64] = {};
+  for (std::int64_t at = 0; at < size; at = std::max<std::int64_t>(512, 2 * at)) {
+    if (read_at(descriptor, bytes, sizeof bytes, at) != static_cast<ssize_t>(sizeof bytes)) return size;
+    const std::string_view block(bytes, sizeof bytes);
+    if (!block.starts_with(kSignature)) continue;
+    const int version = static_cast<unsigned char>(block[8]);
+    if (version > 1 || static_cast<unsigned char>(block[13]) != kAddress) return size;
+    const std::size_t base_at = version == 0 ? 24 : 28;
+    const std::uint64_t base = get_u64(block.substr(base_at));
+    const std::uint64_t length = get_u64(block.substr(base_at + 2 * kAddress));
+    if (base != static_cast<std::uint64_t>(at))
+      fail("claims to begin at byte " + std::to_string(base) + ", where it does not: the file is damaged", {path});
+    return length < static_cast<std::uint64_t>(size - at) ? at + static_cast<std::int64_t>(length) : size;
+  }
+  return size;
+}
+
 /// Not waiting for whoever should write into a pipe of this name.
 std::shared_ptr<const Descriptor> open_descriptor(const std::string& path) {
   return std::make_shared<const Descriptor>(path, O_RDONLY | O_NONBLOCK);
@@ -49,6 +73,7 @@ Hdf5File::Hdf5File(const std::string& path, std::shared_ptr<BufferPool> pool)
   if (seal == SealStatus::broken)
     fail("is damaged: its bytes are not those that were written; take a copy that is whole", {.file = path});
   sealed_ = seal == SealStatus::valid;
+  end_ = claimed_end(*descriptor_, identity_.bytes, path);
   ask(Question::object, "/");
 }
 
@@ -131,7 +156,7 @@ std::shared_ptr<const ArrayFacts> Hdf5File::array(const std::string& name) const
   if (!facts) {
     const Place place{.file = *path_, .dataset = name};
     auto fresh = std::make_shared<const ArrayFacts>(deserialize_facts(ask(Question::array, name), place));
-    check_facts(*fresh, bytes(), place);
+    check_facts(*fresh, end_, place);
     facts = std::move(fresh);
   }
   return facts;

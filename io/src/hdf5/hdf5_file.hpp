@@ -82,6 +82,7 @@ class Hdf5File {
   std::shared_ptr<const std::string> path_;
   std::shared_ptr<BufferPool> pool_;
   FileIdentity identity_;
+  std::int64_t end_ = 0;  ///< of what the file holds, as it says itself
   bool sealed_ = false;
   mutable std::shared_ptr<const Descriptor> descriptor_;
   mutable std::map<std::string, std::shared_ptr<const ArrayFacts>> arrays_;

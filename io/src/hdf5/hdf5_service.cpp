@@ -1,12 +1,10 @@
 #include "hdf5/hdf5_service.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "file/descriptor.hpp"
 #include "file/fields.hpp"
 #include "hdf5/array_reading.hpp"
 #include "hdf5/texts.hpp"
@@ -195,18 +193,6 @@ hdf5::Handle open_file(const Hdf5Request& request) {
   throw Error(ErrorKind::data, "cannot be opened, it is damaged or was cut short: " + why, place);
 }
 
-/// Behind a user block the file begins again; a damaged number of its bytes would shift every address.
-void require_signature(const Hdf5Request& request, std::uint64_t at) {
-  constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
-  const Descriptor file(request.path, O_RDONLY);
-  char found[8] = {};
-  if (file.open() && read_at(file, found, sizeof found, static_cast<std::int64_t>(at)) == sizeof found &&
-      std::string_view(found, sizeof found) == kSignature)
-    return;
-  throw Error(ErrorKind::data, fmt::format("claims to begin at byte {}, where it does not: the file is damaged", at),
-              {.file = request.path});
-}
-
 }  // namespace
 
 std::string serialize_request(const Hdf5Request& request) {
@@ -250,7 +236,6 @@ Hdf5Service::OpenFile& Hdf5Service::open(const Hdf5Request& request) {
   const hdf5::Handle creation(H5Fget_create_plist(file.handle.get()), H5Pclose);
   hsize_t user_block = 0;
   file.has_file_addresses = H5Pget_userblock(creation.get(), &user_block) >= 0 && user_block == 0;
-  if (user_block != 0) require_signature(request, user_block);
   if (files_.size() >= kOpenFiles) files_.pop_back();
   files_.push_front(std::move(file));
   return files_.front();

@@ -81,6 +81,7 @@ TEST_CASE("array facts: what can be true of a file is accepted") {
   CHECK(objection(empty) == "no error");
   ArrayFacts constant = chunked();  // deflate makes a thousandth of zeros
   constant.storage = Storage::encoded_chunks;
+  constant.filters = 1;
   constant.deflate_filter = 0;
   constant.chunks = {4096, 60, 0, 8192, 60, 0, 16384, 60, 0};
   CHECK(objection(constant) == "no error");
@@ -102,8 +103,9 @@ TEST_CASE("array facts: what cannot be true is named") {
       {"cut short", contiguous(), [](ArrayFacts& f) { f.address = -8; }},
       {"not 999 rows", contiguous(), [](ArrayFacts& f) { f.rows = 999; }},
       {"own description", contiguous(), [](ArrayFacts& f) { f.address = 0; }},
+      {"without filters", chunked(), [](ArrayFacts& f) { f.chunks[5] = 255; }},
       {"not to be shuffled", chunked(),
-       [](ArrayFacts& f) { f.shuffle_filter = 0, f.deflate_filter = 1, f.chunks[5] = 1; }},
+       [](ArrayFacts& f) { f.filters = 2, f.shuffle_filter = 0, f.deflate_filter = 1, f.chunks[5] = 1; }},
       {"chunks of 0 x 2", chunked(), [](ArrayFacts& f) { f.chunk_rows = 0; }},
       {"chunks of 100 x 0", chunked(), [](ArrayFacts& f) { f.chunk_columns = 0; }},
       {"chunks of", chunked(), [&](ArrayFacts& f) { f.chunk_rows = huge; }},
