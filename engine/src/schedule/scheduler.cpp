@@ -238,8 +238,10 @@ std::vector<Job> Scheduler::run() {
 std::vector<Job> run_jobs(std::vector<Job> jobs, const SchedulerOptions& options) {
   if (inside_job) throw Error(ErrorKind::run, "a job cannot run other jobs: it would wait for the thread it is on");
   const int threads = resolve_threads(options.threads);
-  // For all arenas together, those of passes inside jobs included. TBB counts the thread that waits, hence one more.
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads) + 1);
+  // For all arenas together, those of passes inside jobs included. TBB counts the thread that waits, hence one more;
+  // with one thread, none waits.
+  const auto counted = static_cast<std::size_t>(threads == 1 ? 1 : threads + 1);
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, counted);
   return Scheduler(std::move(jobs), options, threads).run();
 }
 
