@@ -177,6 +177,12 @@ void locate_chunks(hid_t dataset, ArrayFacts& facts, const Place& place) {
       if (H5Dget_chunk_info_by_coord(dataset, corner, &skipped, &address, &bytes) < 0)
         fail(ErrorKind::data, fmt::format("the chunk at row {} cannot be found", corner[0]), place);
       if (address == HADDR_UNDEF) address = bytes = 0;
+      // Where HDF5 itself is to read it, its search must find what its walk has found: else it makes up numbers.
+      hsize_t found = 0;
+      if (facts.storage == Storage::by_hdf5 && bytes != 0 &&
+          (H5Dget_chunk_storage_size(dataset, corner, &found) < 0 || found != bytes))
+        throw Error(ErrorKind::data, fmt::format("the chunk at row {} cannot be found: the file is damaged", corner[0]),
+                    place);
       facts.chunks.push_back(static_cast<std::int64_t>(address));
       facts.chunks.push_back(static_cast<std::int64_t>(std::min<hsize_t>(bytes, std::int64_t{1} << 62)));
       facts.chunks.push_back(skipped);
