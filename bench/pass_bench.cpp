@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cmath>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -36,10 +37,13 @@ std::vector<NamedPolicy> make_policies(int count) {
   return out;
 }
 
-EvaluationReport value_pass(Source& source, const std::vector<NamedPolicy>& policies, int threads) {
+EvaluationReport value_pass(Source& source, const std::vector<NamedPolicy>& policies, int threads,
+                            const std::string& baseline = kLoggedBaseline) {
   PassOptions options;
   options.threads = threads;
-  return evaluate(source, policies, EvaluateOptions{}, options);
+  EvaluateOptions evaluation;
+  evaluation.baseline = baseline;
+  return evaluate(source, policies, evaluation, options);
 }
 
 bool is_right(const PolicyReport& report, const Expected& truth) {
@@ -95,6 +99,22 @@ void many_policies_against_one(benchmark::State& state) {
     state.SkipWithError("company changed the bits");
 }
 
+// Reference: the same pass without differences. Argument: policies.
+void differences_against_none(benchmark::State& state) {
+  const std::vector<NamedPolicy> policies = make_policies(static_cast<int>(state.range(0)));
+  InMemory& logs = in_memory();
+  EvaluationReport without, with;
+  measure_pair(
+      state, [&] { without = value_pass(logs.source, policies, 1, ""); },
+      [&] { with = value_pass(logs.source, policies, 1); });
+  const Expected truth = expected(kBlocks, target_policy(0));
+  if (!is_right(with.policies[0], truth)) state.SkipWithError("the value is wrong");
+  const double value = with.policies[0].estimates[0].value.value(), logged = with.loss.true_mean();
+  const double difference = with.policies[0].difference->estimates[0].value.value();
+  if (std::abs(value - logged - difference) > 1e-9 * std::abs(value)) state.SkipWithError("the difference is wrong");
+}
+
+BENCHMARK(differences_against_none)->Arg(1)->Arg(4)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(15);
 BENCHMARK(value_pass_against_read_sum)->Arg(1)->Arg(0)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(15);
 BENCHMARK(value_pass_on_two_threads)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(15);
 BENCHMARK(many_policies_against_one)->Arg(32)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(5);

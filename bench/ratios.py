@@ -82,6 +82,10 @@ def pass_rows(marks):
     if cores() == 2:
         gain = every["read_GB/s"] / one["read_GB/s"]
         yield row("two threads' gain / the read-sum's", f"{two['ratio']:.2f} against {gain:.2f}", ">= 0.95", two["ratio"] / gain)
+    for count, name in ((1, "one policy"), (4, "four policies")):
+        mark = marks[f"differences_against_none/{count}"]
+        yield pair(f"differences to the logged actions, {name} / none, time",
+                   milliseconds(mark["subject_s"], mark["reference_s"]), "", mark, invert=True)
     yield pair("32 policies / one, time", milliseconds(many["subject_s"], many["reference_s"]), "<= 10", many, invert=True)
     for kind, name in ((4, "additive"), (3, "ips-ix")):
         mark = marks[f"label_gradient_against_products/{kind}"]

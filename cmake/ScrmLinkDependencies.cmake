@@ -34,6 +34,7 @@ if(SCRM_hdf5_LIBRARY MATCHES "\\.a$")
     ${SCRM_z_LIBRARY} ${CMAKE_DL_LIBS} m)
 endif()
 scrm_found_library(deflate libdeflate.h deflate)
+scrm_found_library(zlib zlib.h libz.a z)
 # openblas_config.h rather than cblas.h: a reference BLAS may be installed beside it. Not the serial OpenBLAS: several
 # threads may not call it at a time.
 scrm_found_library(openblas openblas_config.h openblas)

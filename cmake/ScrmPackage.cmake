@@ -8,6 +8,17 @@ install(TARGETS scrm RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 foreach(folder IN ITEMS kernels io engine experiments)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endforeach()
+# The manual page and the completion of shells are printed by the program itself.
+install(CODE "
+  foreach(printed IN ITEMS \"man;scrm.1\" \"completion;bash;scrm\" \"completion;zsh;_scrm\")
+    set(arguments \${printed})
+    list(POP_BACK arguments file)
+    execute_process(COMMAND \"$<TARGET_FILE:scrm>\" \${arguments}
+                    OUTPUT_FILE \"${PROJECT_BINARY_DIR}/\${file}\" COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()")
+install(FILES ${PROJECT_BINARY_DIR}/scrm.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${PROJECT_BINARY_DIR}/scrm DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${PROJECT_BINARY_DIR}/_scrm DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 install(EXPORT scrm_targets FILE scrm-targets.cmake NAMESPACE scrm:: DESTINATION ${scrm_package_dir})

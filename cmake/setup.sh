@@ -1,7 +1,7 @@
 # Shared by quickstart.sh, test.sh and .ci/run: what to install, and how to build. Sourced, never run.
 
 build_packages="cmake ninja-build g++ libtbb-dev libeigen3-dev libopenblas-dev libhdf5-dev libhwy-dev librandom123-dev
-  liblbfgspp-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev libdeflate-dev libfast-float-dev
+  liblbfgspp-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev libdeflate-dev zlib1g-dev libfast-float-dev
   doctest-dev libbenchmark-dev"
 test_packages="python3 python3-h5py python3-numpy python3-scipy"
 check_packages="clang-format clang-tidy"

@@ -1,4 +1,6 @@
 // A CSV file with the header x,y,a,b,l,p,t to shards, as each kind of action, and to contexts.
+#include <cstdio>
+
 #include "scrm/io/csv_contexts.hpp"
 #include "scrm/io/csv_import.hpp"
 #include "scrm/io/dataset.hpp"
@@ -10,7 +12,7 @@ using namespace scrm;
 
 CsvImport import_of(const std::string& file, std::size_t size) {
   CsvImport import;
-  import.file = file;
+  import.files = {file};
   import.out = fuzzing::path_of("out.h5");
   import.overwrite = true;
   import.context = {"x", "y"};
@@ -19,6 +21,12 @@ CsvImport import_of(const std::string& file, std::size_t size) {
   import.propensity = "p";
   import.targets = {{ "t", "t" }};
   import.skip_bad_rows = size % 2 == 0;
+  if (size % 4 == 1) {
+    import.categorical = {"y"};
+    import.impute = Impute::mean;
+    import.encoding = fuzzing::path_of("encoding.toml");
+    std::remove(import.encoding.c_str());
+  }
   import.delimiter = size % 5 == 0 ? ';' : ',';
   import.action_kind = size % 3 == 0   ? ActionKind::continuous
                        : size % 3 == 1 ? ActionKind::categorical
@@ -34,10 +42,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::remove(fuzzing::path_of("out.h5").c_str());
   std::remove(fuzzing::path_of("contexts.h5").c_str());
   if (size % 7 == 0) {
-    fuzzing::read_or_refused([&] { import_csv_contexts(file, {"x:y"}, fuzzing::path_of("contexts.h5")); });
+    fuzzing::read_or_refused(
+        [&] { import_csv_contexts({.file = file, .context = {"x:y"}, .shard = fuzzing::path_of("contexts.h5")}); });
     return 0;
   }
-  CsvImportResult result;
+  ImportResult result;
   const CsvImport import = import_of(file, size);
   if (!fuzzing::read_or_refused([&] { result = import_csv(import); })) return 0;
   ReadOptions read;

@@ -9,57 +9,11 @@
 
 #include "approximate_mean.hpp"
 #include "included_rows.hpp"
+#include "scrm/kernels/logged_difference.hpp"
+#include "shifted_sums-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-using F64 = hn::ScalableTag<double>;
-using V64 = hn::Vec<F64>;
-
-/// Vector form of Moments, shifted by a value near the mean so that one loop is as accurate as two.
-template <bool kRanges>
-struct ShiftedSums {
-  explicit HWY_INLINE ShiftedSums(F64 d, V64 centre)
-      : shift(centre), sum(hn::Zero(d)), squares(hn::Zero(d)), lowest(centre), highest(centre) {}
-
-  /// `kept(value, neutral)` is the neutral value in lanes that do not count.
-  template <class Kept>
-  HWY_INLINE void add(V64 value, Kept kept) {
-    const F64 d;
-    const V64 delta = kept(hn::Sub(value, shift), hn::Zero(d));
-    sum = hn::Add(sum, delta);
-    squares = hn::MulAdd(delta, delta, squares);
-    if constexpr (kRanges) {
-      const V64 inside = kept(value, shift);
-      lowest = hn::Min(lowest, inside);
-      highest = hn::Max(highest, inside);
-    }
-  }
-
-  HWY_INLINE Moments moments(double count) const {
-    const F64 d;
-    const double total = hn::GetLane(hn::SumOfLanes(d, sum));
-    const double squared = hn::GetLane(hn::SumOfLanes(d, squares));
-    Moments out;
-    out.count = count;
-    out.mean = hn::GetLane(shift) + total / count;
-    out.square_sum = squared - total * (total / count);
-    if (out.square_sum < 0) out.square_sum = 0;  // by rounding alone
-    if constexpr (kRanges) {
-      out.lowest = hn::GetLane(hn::MinOfLanes(d, lowest));
-      out.highest = hn::GetLane(hn::MaxOfLanes(d, highest));
-    }
-    return out;
-  }
-
-  V64 shift, sum, squares, lowest, highest;
-};
-
-struct KeepAll {
-  HWY_INLINE V64 operator()(V64 value, V64) const { return value; }
-};
-
 /// What one row adds to the means.
 struct Terms {
   V64 weight, loss, ips, clipped, ix;
@@ -103,17 +57,61 @@ HWY_INLINE Terms approximate_means(const double* w, const double* y, int rows, c
           mean(first.clipped, sum.clipped), mean(first.ix, sum.ix)};
 }
 
+/// What the difference to the logged actions needs beside the sums of weights: with b = y − y₀ the sums of w b, w b², b
+/// and b², and the squares of w_ix y − y.
+struct JointSums {
+  explicit HWY_INLINE JointSums(V64 zero) : wb(zero), wbb(zero), b(zero), bb(zero), ix(zero) {}
+
+  HWY_INLINE void add(V64 dwb, V64 db) {
+    wb = hn::Add(wb, dwb);
+    wbb = hn::MulAdd(dwb, db, wbb);
+    b = hn::Add(b, db);
+    bb = hn::MulAdd(db, db, bb);
+  }
+
+  V64 wb, wbb, b, bb, ix;
+};
+
+/// Turns the sums into those of v = w − 1 and y. `weight` and `ix` are the sums of the same rows, `wwb` and `wwbb`
+/// those of w² b and w² b². Where weights are near one this takes large numbers from each other.
+HWY_INLINE void finish_joint(const JointSums& joint, const ShiftedSums<false>& weight, const ShiftedSums<false>& ix,
+                             double wwb, double wwbb, double centre, double n, DifferenceSums& out) {
+  const F64 d;
+  const auto total = [d](V64 sum) HWY_ATTR { return hn::GetLane(hn::SumOfLanes(d, sum)); };
+  const double e = hn::GetLane(weight.shift) - 1;
+  const double a = total(weight.sum), aa = total(weight.squares);
+  const double wb = total(joint.wb), wbb = total(joint.wbb), b = total(joint.b), bb = total(joint.bb);
+  const double v = a + n * e, vv = aa + e * (2 * a + n * e);
+  const double vb = wb - b, vbb = wbb - bb, vvb = wwb - 2 * wb + b, vvbb = wwbb - 2 * wbb + bb;
+  out.difference = {v, vb, 0, centre};
+  out.product = {v, vb, vbb, centre};
+  out.squared_difference = square_weighted(vv, vvb, vvbb, centre);
+  out.squared_baseline = square_weighted(n, b, bb, centre);
+  // v y = v b + centre v: its centred squares from those of v b and v.
+  out.ips.count = out.ix.count = n;
+  out.ips.mean = (vb + centre * v) / n;
+  const double spread = aa - a * (a / n);
+  const double squares = vvbb - vb * (vb / n) + centre * (2 * (vvb - vb * (v / n)) + centre * spread);
+  out.ips.square_sum = squares > 0 ? squares : 0;
+  const double ix_total = total(ix.sum) - b;
+  out.ix.mean = hn::GetLane(ix.shift) - centre + ix_total / n;
+  const double ix_squares = total(joint.ix) - ix_total * (ix_total / n);
+  out.ix.square_sum = ix_squares > 0 ? ix_squares : 0;
+}
+
 /// One loop, one load of w and of y a row, every sum at once. Eight independent accumulators hide the latency of
 /// addition. Rows with negative weights do not count; they are in the groups of `masked_groups`, so that the others
 /// need no masks.
-template <bool kClip, bool kRanges>
-HWY_INLINE void fused_sums(const IncludedRows& rows, const WeightOptions& options, WeightSums& out) {
+template <bool kClip, bool kRanges, bool kJoint>
+HWY_INLINE void fused_sums(const IncludedRows& rows, const WeightOptions& options, WeightSums& out,
+                           [[maybe_unused]] DifferenceSums* difference) {
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const int sample = rows.padded < kShiftSample ? rows.padded : kShiftSample;
   const Terms shift = approximate_means<kClip>(rows.w, rows.y, sample, options);
   ShiftedSums<kRanges> weight(d, shift.weight), ips(d, shift.ips), clipped(d, shift.clipped), ix(d, shift.ix);
   V64 square_first = hn::Zero(d), square_second = hn::Zero(d);
+  [[maybe_unused]] JointSums joint(hn::Zero(d));
   const auto step = [&](V64 vw, V64 vy, auto kept) HWY_ATTR {
     const Terms t = terms<kClip>(vw, vy, options);
     weight.add(t.weight, kept);
@@ -123,21 +121,33 @@ HWY_INLINE void fused_sums(const IncludedRows& rows, const WeightOptions& option
     const V64 wdy = kept(hn::Mul(vw, hn::Sub(vy, shift.loss)), hn::Zero(d));
     square_first = hn::MulAdd(vw, wdy, square_first);
     square_second = hn::MulAdd(wdy, wdy, square_second);
+    if constexpr (kJoint) {
+      const V64 away = kept(hn::Sub(hn::Sub(t.ix, shift.ix), hn::Sub(vy, shift.loss)), hn::Zero(d));
+      joint.ix = hn::MulAdd(away, away, joint.ix);
+    }
+  };
+  // A loop of its own over the same group, still in the first-level cache: all accumulators would not fit the
+  // registers.
+  [[maybe_unused]] const auto joint_step = [&](V64 vw, V64 vy, auto kept) HWY_ATTR {
+    const V64 db = kept(hn::Sub(vy, shift.loss), hn::Zero(d));
+    joint.add(hn::Mul(vw, db), db);
   };
   for (int group = 0; group * kGroupRows < rows.padded; ++group) {
-    const int first = group * kGroupRows;
-    if (HWY_LIKELY((rows.masked_groups >> group & 1) == 0)) {
-      for (int i = first; i < first + kGroupRows; i += lanes) {
-        step(hn::Load(d, rows.w + i), hn::Load(d, rows.y + i), KeepAll());
+    const int first = group * kGroupRows, end = first + kGroupRows;
+    const auto each = [&](auto&& body) HWY_ATTR {
+      if (HWY_LIKELY((rows.masked_groups >> group & 1) == 0)) {
+        for (int i = first; i < end; i += lanes) body(hn::Load(d, rows.w + i), hn::Load(d, rows.y + i), KeepAll());
+        return;
       }
-    } else {
-      for (int i = first; i < first + kGroupRows; i += lanes) {
+      for (int i = first; i < end; i += lanes) {
         const V64 vw = hn::Load(d, rows.w + i);
         const auto left_out = hn::Lt(vw, hn::Zero(d));
-        step(vw, hn::Load(d, rows.y + i),
+        body(vw, hn::Load(d, rows.y + i),
              [&left_out](V64 value, V64 neutral) HWY_ATTR { return hn::IfThenElse(left_out, neutral, value); });
       }
-    }
+    };
+    each(step);
+    if constexpr (kJoint) each(joint_step);
   }
   const double count = rows.count;
   out.weight = weight.moments(count);
@@ -155,14 +165,22 @@ HWY_INLINE void fused_sums(const IncludedRows& rows, const WeightOptions& option
     out.square.square_sum = second - first * (first / total);
     if (out.square.square_sum < 0) out.square.square_sum = 0;
   }
+  if constexpr (kJoint) finish_joint(joint, weight, ix, first, second, hn::GetLane(shift.loss), count, *difference);
 }
 
 void fused_sums_impl(const IncludedRows& rows, const WeightOptions& options, WeightSums& out) {
   if (options.ranges) {
-    options.clip > 0 ? fused_sums<true, true>(rows, options, out) : fused_sums<false, true>(rows, options, out);
+    options.clip > 0 ? fused_sums<true, true, false>(rows, options, out, nullptr)
+                     : fused_sums<false, true, false>(rows, options, out, nullptr);
   } else {
-    options.clip > 0 ? fused_sums<true, false>(rows, options, out) : fused_sums<false, false>(rows, options, out);
+    options.clip > 0 ? fused_sums<true, false, false>(rows, options, out, nullptr)
+                     : fused_sums<false, false, false>(rows, options, out, nullptr);
   }
+}
+
+void joint_sums_impl(const IncludedRows& rows, const WeightOptions& options, WeightSums& out,
+                     DifferenceSums& difference) {
+  fused_sums<false, false, true>(rows, options, out, &difference);
 }
 
 Moments array_moments_impl(const double* values, int n, double shift) {
@@ -179,7 +197,10 @@ Moments array_moments_impl(const double* values, int n, double shift) {
   return sums.moments(n);
 }
 
-PairMoments additive_impl(const double* y, const double* excess, int n, double centre, double shift_u, double shift_s) {
+/// With `kLoss` the terms are y + (y − centre) S, without it (y − centre) S.
+template <bool kLoss>
+HWY_INLINE PairMoments additive_moments(const double* y, const double* excess, int n, double centre, double shift_u,
+                                        double shift_s) {
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   ShiftedSums<true> u(d, hn::Set(d, shift_u)), s(d, hn::Set(d, shift_s));
@@ -188,7 +209,8 @@ PairMoments additive_impl(const double* y, const double* excess, int n, double c
     const auto mask = hn::FirstN(d, static_cast<std::size_t>(n - i < lanes ? n - i : lanes));
     const V64 vy = hn::Load(d, y + i);
     const V64 vs = hn::Load(d, excess + i);
-    const V64 vu = hn::IfThenElse(mask, hn::MulAdd(hn::Sub(vy, hn::Set(d, centre)), vs, vy), u.shift);
+    const V64 vu =
+        hn::IfThenElse(mask, hn::MulAdd(hn::Sub(vy, hn::Set(d, centre)), vs, kLoss ? vy : hn::Zero(d)), u.shift);
     const V64 kept = hn::IfThenElse(mask, vs, s.shift);
     products = hn::MulAdd(hn::Sub(vu, u.shift), hn::Sub(kept, s.shift), products);
     u.add(vu, KeepAll());
@@ -198,6 +220,15 @@ PairMoments additive_impl(const double* y, const double* excess, int n, double c
   const Moments b = s.moments(n);
   const double cross = hn::GetLane(hn::SumOfLanes(d, products)) - (a.mean - shift_u) * (b.mean - shift_s) * n;
   return {a.count, a.mean, b.mean, a.square_sum, b.square_sum, cross, a.lowest, a.highest, b.lowest, b.highest};
+}
+
+PairMoments additive_impl(const double* y, const double* excess, int n, double centre, double shift_u, double shift_s) {
+  return additive_moments<true>(y, excess, n, centre, shift_u, shift_s);
+}
+
+PairMoments additive_difference_impl(const double* y, const double* excess, int n, double centre, double shift_u,
+                                     double shift_s) {
+  return additive_moments<false>(y, excess, n, centre, shift_u, shift_s);
 }
 
 }  // namespace scrm::HWY_NAMESPACE
@@ -210,25 +241,16 @@ HWY_AFTER_NAMESPACE();
 #include "dispatch.hpp"
 #include "preconditions.hpp"
 #include "top_rows.hpp"
+#include "weight_units.hpp"
 
 namespace scrm {
 HWY_EXPORT(fused_sums_impl);
+HWY_EXPORT(joint_sums_impl);
 HWY_EXPORT(array_moments_impl);
 HWY_EXPORT(additive_impl);
+HWY_EXPORT(additive_difference_impl);
 
 namespace {
-
-// Weights between 2^-300 and 2^300 can be squared and multiplied by any sensible loss without leaving the doubles;
-// others are summed in units of 2^exponent.
-constexpr int kSafeExponent = 300;
-
-int unit_exponent(double weight) noexcept {
-  constexpr double kSafe = 0x1p300;
-  static_assert(kSafeExponent == 300);
-  if ((weight >= 1 / kSafe && weight < kSafe) || weight == 0 || !std::isfinite(weight)) return 0;
-  const int exponent = std::ilogb(weight);
-  return exponent > kSafeExponent || exponent < -kSafeExponent ? exponent : 0;
-}
 
 // Marks the top rows, and the padding behind the block up to a whole group, as rows that do not count.
 IncludedRows without_top(const Block& block, const TopRows& top, double* w) noexcept {
@@ -268,17 +290,9 @@ void run_scaled(const IncludedRows& rows, int exponent, const WeightOptions& opt
   } else {
     out.ix.exponent = out.clipped.exponent = exponent;
   }
-}
-
-// The weight in units of 2^exponent; nearly all are in units of one.
-double in_units(double weight, int exponent) noexcept {
-  return exponent == 0 ? weight : std::ldexp(weight, -exponent);
-}
-
-// w y in a unit of its own where w is far from one.
-Moments product(double weight, double loss) noexcept {
-  const int exponent = unit_exponent(weight);
-  return Moments::of(in_units(weight, exponent) * loss, exponent);
+  for (int i = 0; i < rows.padded; ++i) {
+    if (!(rows.w[i] < 0)) rows.w[i] = std::ldexp(rows.w[i], exponent);
+  }
 }
 
 }  // namespace
@@ -298,15 +312,41 @@ void compute_weight_sums(const Block& block, double* weights, const WeightOption
   }
 }
 
+void compute_logged_difference(const Block& block, double* weights, const WeightOptions& options, WeightSums& out,
+                               DifferenceSums& difference) noexcept {
+  ensure_isa();
+  out = WeightSums{};
+  out.top = find_top_rows(block, weights);
+  const bool simple = !options.ranges && options.clip == 0 && out.top.count < block.rows &&
+                      unit_exponent(out.top.entries[TopRows::kSize - 1].weight) == 0;
+  if (!simple) {
+    compute_weight_sums(block, weights, options, out);
+    compute_difference_sums(block, weights, out.top, {}, options, difference);
+    return;
+  }
+  difference = DifferenceSums{};
+  for (int t = 0; t < out.top.count; ++t) {
+    const TopRows::Entry& entry = out.top.entries[static_cast<std::size_t>(t)];
+    difference.held.rows[static_cast<std::size_t>(difference.held.count++)] = {entry.weight, 1.0, entry.loss,
+                                                                               entry.row};
+  }
+  const IncludedRows rows = without_top(block, out.top, weights);
+  HWY_DYNAMIC_DISPATCH(joint_sums_impl)(rows, options, out, difference);
+  // Weights near one leave few digits of their difference to it unless that is formed row by row.
+  constexpr double kNearOne = 1e-4;
+  if (difference.squared_difference.weight < kNearOne * rows.count)
+    compute_difference_sums(block, weights, out.top, {}, options, difference);
+}
+
 void add_row(WeightSums& sums, double weight, double loss, const WeightOptions& options) noexcept {
   const int exponent = unit_exponent(weight);
   const double unit = in_units(weight, exponent);
   sums.weight.merge(Moments::of(unit, exponent));
-  sums.ips.merge(product(weight, loss));
+  sums.ips.merge(weighted_value(weight, loss));
   // π/(p + απ) as 1/(1/w + α) when w is so large that α w could overflow.
   const double ix = weight > 1 ? 1 / (1 / weight + options.alpha) : weight / (1 + options.alpha * weight);
-  sums.ix.merge(product(ix, loss));
-  if (options.clip > 0) sums.clipped.merge(product(std::min(weight, options.clip), loss));
+  sums.ix.merge(weighted_value(ix, loss));
+  if (options.clip > 0) sums.clipped.merge(weighted_value(std::min(weight, options.clip), loss));
   if (weight > 0) sums.square.merge({unit * unit, loss, 0, exponent});
 }
 
@@ -352,6 +392,16 @@ AdditiveSums additive_sums(const Block& block, const double* excess, double cent
   const double shift_u = approximate_mean(block.rows, [&](int i) { return y[i] + (y[i] - centre) * excess[i]; });
   const double shift_s = approximate_mean(block.rows, [&](int i) { return excess[i]; });
   return {HWY_DYNAMIC_DISPATCH(additive_impl)(y, excess, block.rows, centre, shift_u, shift_s), centre};
+}
+
+AdditiveSums additive_difference_sums(const Block& block, const double* excess, double centre) noexcept {
+  assert(is_logged_block(block) && is_column(excess));
+  if (block.rows == 0) return {{}, centre};
+  ensure_isa();
+  const double* y = block.loss;
+  const double shift_u = approximate_mean(block.rows, [&](int i) { return (y[i] - centre) * excess[i]; });
+  const double shift_s = approximate_mean(block.rows, [&](int i) { return excess[i]; });
+  return {HWY_DYNAMIC_DISPATCH(additive_difference_impl)(y, excess, block.rows, centre, shift_u, shift_s), centre};
 }
 
 void AdditiveSums::recentre(double to) noexcept {

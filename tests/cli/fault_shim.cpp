@@ -1,13 +1,14 @@
 // Preloaded before the program: system calls on files of a test's folder that fail, or end the process.
 //
 // SCRM_FAULT_PATH   only calls on paths that hold this text count
-// SCRM_FAULT_CALLS  which: a list of open, close, write, sync, rename, link; default all
+// SCRM_FAULT_CALLS  which: a list of open, close, write, sync, rename, link, lock; default all but lock
 // SCRM_FAULT_AT     the call that fails, counted from 1; with SCRM_FAULT_FROM=1 all later ones too
-// SCRM_FAULT_ERROR  the errno to fail with; 0: the process is killed instead, just before the call
+// SCRM_FAULT_ERROR  the errno to fail with; 0: the process is killed instead, just before the call; -N: it gets signal N
 // SCRM_FAULT_LOG    gets one line for every fault
 // SCRM_NO_EXCHANGE  set: the file system knows no flags of renameat2
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,6 +55,10 @@ bool fails(const char* call, const char* path) {
   if (error == 0) {
     ::raise(SIGKILL);
     ::_exit(137);  // the first process of a container does not die of its own signals
+  }
+  if (error < 0) {
+    ::raise(-error);
+    return false;
   }
   errno = error;
   return true;
@@ -163,6 +168,10 @@ int renameat2(int from_folder, const char* from, int to_folder, const char* to, 
 
 int link(const char* from, const char* to) noexcept {
   return fails("link", to) ? -1 : real<int(const char*, const char*)>("link")(from, to);
+}
+
+int flock(int file, int operation) noexcept {
+  return fails("lock", file) ? -1 : real<int(int, int)>("flock")(file, operation);
 }
 
 int mkdir(const char* path, mode_t mode) noexcept {

@@ -272,8 +272,8 @@ class Battery:
         act("joint", self.dir / "joint.toml", "multilabel")
         act("uniform", self.dir / "uniform.toml", "categorical", "--action-kind", "categorical", "--num-actions", 7)
         act("uniform_bits", self.dir / "uniform.toml", "pricing", "--action-kind", "multilabel", "--num-actions", 3)
-        self.run("act", self.near, "--contexts", self.dir / "pricing.csv", "--context", "x*", "--seed", 1, "--csv",
-                 self.dir / "acted.csv")
+        self.run("act", self.near, "--contexts", self.dir / "pricing.csv", "--context", "x*", "--keep", "x*", "--seed",
+                 1, "--csv", self.dir / "acted.csv")
         text = (self.dir / "acted.csv").read_bytes()
         self.put("act/csv", f"{len(text)} bytes {hashlib.sha256(text).hexdigest()[:16]}")
 

@@ -29,11 +29,13 @@ class Csv(ActTest):
                 self.assertEqual((result["rows"], result["out"]), (ROWS, str(out)))
                 with open(out) as file:
                     lines = list(csv.reader(file))
-                self.assertEqual(lines[0], ["x0", "x1", "x2", "action", "propensity"])
-                np.testing.assert_array_equal(np.array(lines[1:], dtype=float)[:, :3], self.context)
+                self.assertEqual(lines[0], ["name", "b", "a", "c", "action", "propensity"])
+                self.assertEqual(lines[-1][0], f"row, {ROWS - 1}")
+                kept = np.array([line[1:4] for line in lines[1:]], dtype=float)
+                np.testing.assert_array_equal(kept[:, [1, 0, 2]], self.context)
                 with open(out, "w", newline="") as file:
                     csv.writer(file).writerows([lines[0] + ["loss"], *(line + ["1"] for line in lines[1:])])
-                run("import", out, "--format", "csv", "--action-kind", "continuous", "--context", "x*", "--action",
+                run("import", out, "--format", "csv", "--action-kind", "continuous", "--context", "a,b,c", "--action",
                     "action", "--loss", "loss", "--propensity", "propensity", "--out", logs)
                 found = run_json("evaluate", logs, "--policy", self.policy(name))["policies"][0]["diagnostics"]
                 self.assertEqual((found["mean_weight"], found["max_weight"], found["ess"]), (1.0, 1.0, ROWS))

@@ -182,6 +182,22 @@ class Outputs(FaultTest):
             self.assertEqual(content(self.work / "out"), old)
 
 
+    def test_a_polite_signal_at_any_call_leaves_the_old_output_or_the_new_one_and_nothing_else(self):
+        for name, (args, output) in COMMANDS.items():
+            old, new = self.old_and_new(args, output)
+            for at in range(1, 1000):
+                self.fresh(old, output)
+                done, faults = self.run_with_fault([*args, "--overwrite"], at, -signal.SIGTERM,
+                                                   "open,lock,write,sync,rename")
+                if not faults:
+                    break
+                where = f"{name}, call {at}: {faults}"
+                self.assertEqual((done.returncode, done.stderr), (-signal.SIGTERM, ""), where)
+                self.assertIn(content(self.work / output), (old, new), where)
+                self.assertEqual(self.hidden(), [], where)
+            self.assertGreater(at, 4, name)
+
+
 class Sweeps(FaultTest):
     ARGS = ["sweep", "in/sweep.toml", "--out", "work/out.h5"]
 

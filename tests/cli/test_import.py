@@ -61,6 +61,7 @@ class Import(ProgramTest):
             self.assertEqual(file.attrs["action_kind"], "continuous")
             self.assertEqual(file.attrs["rollout"], 4)
             self.assertEqual(file.attrs["source"], "log.csv")
+            self.assertEqual(file.attrs["context_columns"].tolist(), ["x0", "x1", "x2"])
 
     def test_gzip_float32_and_shards(self):
         table, values = self.table()
@@ -103,7 +104,8 @@ class Import(ProgramTest):
             self.assertEqual(sorted(file), ["action", "label_propensity", "loss"])
             np.testing.assert_array_equal(file["action"][()], [[1, 0]])
             np.testing.assert_array_equal(file["label_propensity"][()], [[0.5, 0.25]])
-            self.assertEqual(file["loss"][0], -3)
+            self.assertEqual(file["loss"][0], 3)
+            self.assertEqual(file.attrs["outcome"], "reward")
 
     def test_what_is_imported_can_be_inspected(self):
         harness.need_command("inspect")

@@ -188,7 +188,7 @@ class Import(LabelledTest):
         for option in (["--labels", 2], ["--label-xml", "x.xml"], ["--features", 3], ["--first-label", 0]):
             failed = run("import", csv, "--format", "csv", *plain, *out, *option, check=2)
             self.assertIn(f"{option[0]} belongs to --format", failed.stderr)
-        self.assertIn("one CSV file", run("import", csv, csv, "--format", "csv", *plain, *out, check=2).stderr)
+        self.assertIn("given twice", run("import", csv, csv, "--format", "csv", *plain, *out, check=2).stderr)
         self.assertIn("--action is required", run("import", csv, "--format", "csv", *plain[:2], *out, check=2).stderr)
         self.assertIn("--action-kind is required", run("import", csv, "--format", "csv", *plain[2:], *out, check=2).stderr)
         self.assertIn("belongs to --format libsvm", run("import", path, "--format", "arff", "--features", 3, *out, check=2).stderr)

@@ -99,10 +99,11 @@ class Inspect(ProgramTest):
         self.assertNotIn("target/same", " ".join(found["remarks"]))
         self.assertIn("twice", run("inspect", path).stdout)
 
-    def test_reward_turns_the_sign(self):
+    def test_rewards_are_shown_as_they_came(self):
         path = gaussian_log(self.dir / "a.h5")
-        loss, reward = run_json("inspect", path)["loss"], run_json("inspect", path, "--reward")["loss"]
-        self.assertEqual((reward["min"], reward["max"]), (-loss["max"], -loss["min"]))
+        loss, reward = run_json("inspect", path), run_json("inspect", path, "--reward")
+        self.assertEqual((loss["outcome"], reward["outcome"]), ("loss", "reward"))
+        self.assertEqual(loss["loss"], reward["loss"])
 
     def test_bad_rows_are_reported_in_full_and_then_fail(self):
         gaussian_log(self.dir / "a.h5", rows=5000)

@@ -88,7 +88,7 @@ class Learn(ProgramTest):
             ([data, "--kind", "gaussian", "--lambda", "-1"], 2, "lambda"),
             ([data, "--kind", "gaussian", "--lambda", "much"], 2, "--lambda"),
             ([data, "--kind", "softmax"], 1, "continuous"),
-            ([data, "--start", self.dir / "short.toml"], 1, "theta has 1 numbers"),
+            ([data, "--start", self.dir / "short.toml"], 1, "theta has 1 number"),
             ([data, "--start", self.dir / "start.toml", "--bound", "1:2"], 2, "outside the bound"),
             ([data, "--kind", "gaussian", "--bound", "wide"], 2, "LO:HI"),
             ([data, "--kind", "gaussian", "--holdout", "1"], 2, "--holdout"),

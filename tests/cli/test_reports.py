@@ -66,6 +66,23 @@ class Forms(ProgramTest):
                 self.assertEqual(out.count("\n"), 1)
                 json.loads(out)
 
+    def test_json_of_evaluate_names_its_interval(self):
+        data = gaussian_log(self.dir / "a.h5", rows=100)
+        policy = self.dir / "p.toml"
+        policy.write_text(GAUSSIAN.format(1.0, [0.0, 0.0, 0.0, 0.0]))
+        args = ("evaluate", data, "--policy", policy, "--json")
+        self.assertEqual(json.loads(run(*args).stdout)["interval"], {"kind": "normal", "level": 0.95})
+        for kind in ("student", "bernstein", "bootstrap"):
+            found = json.loads(run(*args, "--interval", kind, "--level", 0.9).stdout)
+            self.assertEqual(found["interval"], {"kind": kind, "level": 0.9})
+
+    def test_json_has_no_negative_zero(self):
+        data = gaussian_log(self.dir / "a.h5", rows=50, replace={"loss": np.zeros(50)})
+        policy = self.dir / "p.toml"
+        policy.write_text(GAUSSIAN.format(1.0, [0.0, 0.0, 0.0, 0.0]))
+        for args in (("inspect", data), ("evaluate", data, "--policy", policy)):
+            self.assertNotRegex(run(*args, "--reward", "--json").stdout, r"-0\.0[,}\]]")
+
     def test_one_is_not_a_plural(self):
         one = write_log(self.dir / "one.h5", context=[[1.0]], action=[0.5], loss=[1.0], propensity=[0.4])
         policy = self.dir / "p.toml"

@@ -185,7 +185,7 @@ class Policies(ProgramTest):
                 ("pricing", 'kind = "gaussian"\nscale = 1.0\ntheta = [1.0, 2.0]\n', ["policy.toml", "2 numbers", "11"]),
                 ("categorical", 'kind = "gaussian"\nscale = 1.0\ntheta = [1.0]\n', ["gaussian", "categorical"]),
                 ("pricing", 'kind = "uniform"\n', ["uniform", "continuous"]),
-                ("multilabel", 'kind = "multilabel"\ntheta = [[0,0,0,0,0,0]]\n', ["1 rows", "4 labels"])):
+                ("multilabel", 'kind = "multilabel"\ntheta = [[0,0,0,0,0,0]]\n', ["1 row,", "4 labels"])):
             with self.subTest(environment=environment, text=text):
                 done = run("simulate", environment, "--rows", 10, "--out", self.dir / "out", "--policy",
                            self.policy(text), check=1)

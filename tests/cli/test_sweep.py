@@ -112,10 +112,10 @@ class Archive(SweepTest):
         self.assertEqual(self.visible(), ["results.h5", "sweep.toml"])
 
     def test_a_run_that_does_not_fit_fails_with_its_reason_and_the_others_go_on(self):
-        sweep_file = self.write(environments=["gaussian", "pricing"], methods=["baseline", "scrm"], rollouts=13,
-                                tables='[environment.gaussian]\nrollouts = 2\n[method.scrm]\npast = "all-balance"\n'
-                                       '[environment.pricing]\nlambdas = 0.01\n')
-        path, done = self.sweep(sweep_file, "--memory", "100M", "--json", check=1)
+        sweep_file = self.write(environments=["gaussian", "pricing"], methods=["baseline", "bkucb"], rollouts=13,
+                                tables='[environment.gaussian]\nrollouts = 2\n[method.bkucb]\nbandit_lambdas = 1\n'
+                                       '[environment.pricing]\nkernel = "gaussian"\npoints = 3000\n')
+        path, done = self.sweep(sweep_file, "--memory", "64M", "--json", check=1)
         columns = archive(path)
         self.assertEqual(columns["status"], ["ok", "ok", "ok", "failed"])
         self.assertIn("budget", columns["message"][3])
@@ -125,17 +125,46 @@ class Archive(SweepTest):
         self.assertTrue(np.isnan(columns["loss"][0, 2:]).all())
         self.assertEqual(columns["rows"][1].tolist(), [100, 300] + [0] * 11)
         self.assertIn("1 of 4 runs failed", done.stderr)
-        self.assertIn("pricing / scrm", done.stderr)
+        self.assertIn("pricing / bkucb", done.stderr)
         result = json.loads(done.stdout)
         self.assertEqual((result["runs"], result["failed"]), (4, 1))
 
-    def test_a_skyline_is_a_number_only_where_right_answers_are_defined(self):
-        path, _ = self.sweep(self.write(environments=["pricing", "multilabel", "categorical"],
-                                        methods=["baseline", "skyline"], rollouts=1), check=1)
+    def test_skylines_and_majorities_are_had_wherever_right_answers_are_known(self):
+        path, done = self.sweep(self.write(environments=["pricing", "multilabel", "categorical"], seeds=[0, 1],
+                                           methods=["baseline", "majority", "skyline", "all-zeros"], rollouts=1))
         columns = archive(path)
-        self.assertEqual(columns["status"], ["ok", "ok", "ok", "failed", "ok", "failed"])
-        self.assertLess(columns["final_loss"][1], columns["final_loss"][0])
-        self.assertIn("there is no skyline", columns["message"][3])
+        self.assertEqual(set(columns["status"]), {"ok"})
+        loss = {}
+        for environment, method, value in zip(columns["environment"], columns["method"], columns["final_loss"]):
+            loss[environment, method] = loss.get((environment, method), 0) + value / 2
+        self.assertEqual(len(loss), 9)
+        self.assertLess(loss["pricing", "skyline"], loss["pricing", "baseline"])
+        for environment in ["multilabel", "categorical"]:
+            self.assertLess(loss[environment, "skyline"], loss[environment, "majority"] - 0.1)
+            self.assertLess(loss[environment, "majority"], loss[environment, "baseline"])
+        # What does not apply is said, and is no run.
+        self.assertIn("all-zeros is left out on categorical: its actions are not bits", done.stderr)
+        self.assertEqual(done.stdout.count("not applicable"), 3)
+
+    def test_methods_that_do_not_apply_are_told_apart_from_runs_that_fail(self):
+        path, done = self.sweep(self.write(environments=["categorical"], methods=["baseline", "bkucb", "additive"],
+                                           rollouts=1, tables='[method.additive]\nlike = "scrm"\nestimator = "additive"\n'),
+                                "--json")
+        result = json.loads(done.stdout)
+        self.assertEqual((result["runs"], result["failed"]), (1, 0))
+        self.assertEqual([row["method"] for row in result["table"]], ["baseline"])
+        left_out = {entry["method"]: entry["reason"] for entry in result["not_applicable"]}
+        self.assertEqual(sorted(left_out), ["additive", "bkucb"])
+        self.assertIn("bits", left_out["additive"])
+        self.assertEqual(archive(path)["method"], ["baseline"])
+
+    def test_a_resumed_sweep_with_other_methods_keeps_each_environment_together(self):
+        options = dict(environments=["pricing", "gaussian"], rollouts=1)
+        path, _ = self.sweep(self.write(methods=["baseline", "crm"], lambdas=[0.1], **options))
+        _, done = self.sweep(self.write(methods=["skyline"], **options), "--resume")
+        self.assertEqual(archive(path)["environment"], ["pricing"] * 3 + ["gaussian"] * 3)
+        rows = [line.split()[0] for line in done.stdout.splitlines() if line.startswith(("pricing", "gaussian"))]
+        self.assertEqual(rows, ["pricing", "gaussian"])
 
     def test_so_many_variants_that_their_options_exceed_64_kilobytes(self):
         names = [f"v{i}" for i in range(200)]
@@ -302,7 +331,8 @@ class Output(SweepTest):
         out = self.dir / "results.h5"
         result = run_json("sweep", sweep_file, "--out", out, "--threads", 2)
         self.assertEqual(set(result),
-                         {"archive", "runs", "failed", "resumed", "seconds", "cpu_seconds", "threads", "table"})
+                         {"archive", "runs", "failed", "resumed", "seconds", "cpu_seconds", "threads", "table",
+                          "not_applicable"})
         self.assertEqual([result[key] for key in ["archive", "runs", "failed", "resumed", "threads"]],
                          [str(out), 9, 0, 0, 2])
         self.assertGreater(result["seconds"], 0)

@@ -118,8 +118,8 @@ class SweepFile(SweepTest):
 
     def test_methods_of_bits_are_left_out_where_actions_are_numbers(self):
         path, done = self.sweep(self.write(**{**BASE, "methods": ["majority", "baseline", "all-zeros"]}))
-        self.assertIn("majority is left out on pricing: its actions are not bits", done.stderr)
-        self.assertIn("all-zeros is left out on pricing", done.stderr)
+        self.assertIn("majority is left out on pricing: its actions are neither bits nor categories", done.stderr)
+        self.assertIn("all-zeros is left out on pricing: its actions are not bits", done.stderr)
         self.assertEqual(archive(path)["method"], ["baseline"])
         _, done = self.sweep(self.write(**{**BASE, "methods": ["majority"]}), "--overwrite", check=2)
         self.assertIn("there is nothing to run", done.stderr)

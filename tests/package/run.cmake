@@ -14,6 +14,13 @@ run_step(${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${WORK_DIR}/build -G Ninja -D CMAK
 run_step(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 run_step(${WORK_DIR}/build/downstream)
 
+foreach(file IN ITEMS share/man/man1/scrm.1 share/bash-completion/completions/scrm share/zsh/site-functions/_scrm)
+  file(SIZE ${WORK_DIR}/prefix/${file} bytes)
+  if(bytes LESS 1000)
+    message(FATAL_ERROR "${file} has ${bytes} bytes")
+  endif()
+endforeach()
+
 run_step(${WORK_DIR}/prefix/bin/scrm --version)
 if(NOT output MATCHES "scrm ${VERSION}")
   message(FATAL_ERROR "the installed program says: ${output}")

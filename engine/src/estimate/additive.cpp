@@ -13,15 +13,23 @@ std::string inapplicable_reason(const Schema& schema, const TargetPolicy& policy
 }
 
 // Terms t = y + (y − ȳ) S: their moments follow from those around any other centre.
-PointEstimate additive(const PolicyTotals& totals) {
-  AdditiveSums sums = totals.additive;
-  sums.recentre(totals.loss.true_mean());
+PointEstimate mean_around(AdditiveSums sums, double mean_loss) {
+  sums.recentre(mean_loss);
   const PairMoments& pair = sums.pair;
   PointEstimate out;
   out.value = pair.mean_a;
   out.standard_error = std::sqrt(pair.aa / (pair.count - 1) / pair.count);
   out.range = pair.highest_a - pair.lowest_a;
   return out;
+}
+
+PointEstimate additive(const PolicyTotals& totals) {
+  return mean_around(totals.additive, totals.loss.true_mean());
+}
+
+// Terms (y − ȳ) S: y itself is in both sides.
+PointEstimate difference(const DifferenceTotals& totals) {
+  return mean_around(totals.additive, totals.loss.true_mean());
 }
 
 double replicate(const ReplicateTotals& totals) {
@@ -39,6 +47,7 @@ const Estimator kAdditiveEstimator = {
     .inapplicable_reason = inapplicable_reason,
     .point = additive,
     .replicate = replicate,
+    .difference = difference,
     .learning = LearningRule{.form = RiskForm::labels},
 };
 

@@ -187,14 +187,27 @@ std::vector<std::vector<double>> Bootstrap::replicate(std::uint64_t seed, int co
 }
 
 double Bootstrap::value(const double* totals, const Column& column) const {
-  const double* own = totals + kSharedSums + column.policy * policy_width_;
-  return column.estimator->replicate({.rows = totals[0],
-                                      .loss = totals[1],
-                                      .weight = own[0],
-                                      .weighted_loss = own[1],
-                                      .terms = own[terms_column(*column.estimator)],
-                                      .additive_u = extra_.labels ? own[4] : 0,
-                                      .additive_s = extra_.labels ? own[5] : 0});
+  const double own = policy_value(totals, column.policy, *column.estimator);
+  switch (column.baseline.kind) {
+    case Baseline::Kind::logged:
+      return own - totals[1] / totals[0];
+    case Baseline::Kind::policy:
+      return own - policy_value(totals, column.baseline.policy, *column.estimator);
+    case Baseline::Kind::none:
+      break;
+  }
+  return own;
+}
+
+double Bootstrap::policy_value(const double* totals, std::size_t policy, const Estimator& estimator) const {
+  const double* own = totals + kSharedSums + policy * policy_width_;
+  return estimator.replicate({.rows = totals[0],
+                              .loss = totals[1],
+                              .weight = own[0],
+                              .weighted_loss = own[1],
+                              .terms = own[terms_column(estimator)],
+                              .additive_u = extra_.labels ? own[4] : 0,
+                              .additive_s = extra_.labels ? own[5] : 0});
 }
 
 }  // namespace scrm

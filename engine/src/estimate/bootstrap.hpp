@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "estimate/difference.hpp"
 #include "scrm/engine/estimator.hpp"
 #include "scrm/engine/pass.hpp"
 
@@ -49,6 +50,7 @@ class Bootstrap {
   struct Column {
     std::size_t policy = 0;
     const Estimator* estimator = nullptr;
+    Baseline baseline = {};  ///< whose value is taken off, in the same replicate
   };
   /// Draws replicates 0..count−1 and gives the values of each column, the same bits at any thread count and whatever
   /// columns are asked for together.
@@ -73,6 +75,7 @@ class Bootstrap {
   /// Holds the row; where a block has held as many as M can clip, the one with the least weight goes into its sum.
   void hold(const HeldRow& row, HeldRows& held, int& count);
   double value(const double* totals, const Column& column) const;
+  double policy_value(const double* totals, std::size_t policy, const Estimator& estimator) const;
   std::size_t terms_column(const Estimator& estimator) const;
 
   std::int64_t group_rows_;

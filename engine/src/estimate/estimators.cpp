@@ -29,6 +29,14 @@ void require_positive(const std::optional<double>& value, const char* name, cons
   }
 }
 
+PointEstimate mean_of(const Moments& terms) {
+  PointEstimate out;
+  out.value = terms.true_mean();
+  out.standard_error = terms.standard_deviation() / std::sqrt(terms.count);
+  out.range = terms.range();
+  return out;
+}
+
 }  // namespace
 
 const std::vector<const Estimator*>& all_estimators() {
@@ -114,11 +122,11 @@ double effective_sample_size(const Moments& weights) {
 }
 
 PointEstimate mean_of_terms(const PolicyTotals& totals) {
-  PointEstimate out;
-  out.value = totals.terms.true_mean();
-  out.standard_error = totals.terms.standard_deviation() / std::sqrt(totals.terms.count);
-  out.range = totals.terms.range();
-  return out;
+  return mean_of(totals.terms);
+}
+
+PointEstimate mean_of_term_differences(const DifferenceTotals& totals) {
+  return mean_of(totals.terms);
 }
 
 double replicate_mean_of_terms(const ReplicateTotals& totals) {

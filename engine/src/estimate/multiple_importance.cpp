@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimate/difference.hpp"
 #include "estimate/intervals.hpp"
 #include "pass/pass_plan.hpp"
 #include "pass/pool.hpp"
@@ -10,6 +11,7 @@
 #include "policy/log_mixture.hpp"
 #include "scrm/engine/evaluate.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/spelling.hpp"
 
 namespace scrm {
 namespace {
@@ -45,12 +47,14 @@ PairMoments pair_moments_of(const double* a, const double* b, int n) {
 class MisReduction final : public SizedReduction {
  public:
   struct Sums final : Partial {
-    std::vector<TermSums> terms;  // [policy, weighting]
+    std::vector<TermSums> terms;        // [policy, weighting]
+    std::vector<TermSums> differences;  // the same minus those of the baseline; empty without one
   };
 
   MisReduction(const std::vector<NamedPolicy>& policies,
-               const std::vector<std::shared_ptr<const TargetPolicy>>& logging, std::vector<double> shares)
-      : policies_(policies), logging_(logging), shares_(std::move(shares)) {}
+               const std::vector<std::shared_ptr<const TargetPolicy>>& logging, std::vector<double> shares,
+               const Baseline& baseline)
+      : policies_(policies), logging_(logging), shares_(std::move(shares)), baseline_(baseline) {}
 
   ReductionBytes bytes() const override {
     const std::size_t rollouts = logging_.size(), terms = policies_.size() * kWeightings;
@@ -59,46 +63,52 @@ class MisReduction final : public SizedReduction {
     std::size_t scratch = 0;
     for (const NamedPolicy& named : policies_) scratch = std::max(scratch, named.policy->scratch_bytes());
     for (const auto& policy : logging_) scratch = std::max(scratch, policy->scratch_bytes());
-    return {.partial = terms * sums,
-            .scratch = scratch + (terms * rollouts + 2) * kBlockRows * sizeof(double),
+    return {.partial = (compares() ? 2 : 1) * terms * sums,
+            .scratch = scratch + ((terms + 1) * rollouts + 2) * kBlockRows * sizeof(double),
             .help = "fewer policies at a time"};
   }
 
   std::unique_ptr<Partial> make() const override {
     auto partial = std::make_unique<Sums>();
     const std::size_t rollouts = logging_.size();
-    partial->terms.resize(policies_.size() * kWeightings);
-    for (TermSums& sums : partial->terms) {
-      sums.per_rollout.resize(rollouts);
-      sums.pairs.resize(rollouts * (rollouts - 1) / 2);
-    }
+    TermSums empty;
+    empty.per_rollout.resize(rollouts);
+    empty.pairs.resize(rollouts * (rollouts - 1) / 2);
+    partial->terms.resize(policies_.size() * kWeightings, empty);
+    if (compares()) partial->differences.resize(policies_.size() * kWeightings, empty);
     return partial;
   }
 
   void compute(const Block& first, Partial& out) const override {
     const Pool<PolicyScratch>::Lease scratch = scratch_.lease();
     const std::size_t rollouts = logging_.size();
-    // Columns: terms of every (policy, weighting, rollout), then log mixture densities and one column to work in.
-    const std::size_t terms = policies_.size() * kWeightings * rollouts;
-    double* columns = scratch->columns(PolicyScratch::kCallerSlot, static_cast<std::int64_t>(terms) + 2);
+    // Columns: terms of every (policy, weighting, rollout), then log mixture densities and one column to work in, then
+    // differences of terms by rollout.
+    const std::size_t units = policies_.size() * kWeightings;
+    const std::size_t terms = units * rollouts;
+    double* columns = scratch->columns(PolicyScratch::kCallerSlot, static_cast<std::int64_t>(terms + 2 + rollouts));
     std::vector<int> rows;
     std::size_t t = 0;
     for (const Block* block = &first; block != nullptr; block = block->next_rollout, ++t) {
       rows.push_back(block->rows);
       if (block->rows > 0) compute_terms(*block, t, *scratch, columns);
     }
-    for (std::size_t unit = 0; unit < policies_.size() * kWeightings; ++unit) {
-      term_moments(columns + unit * rollouts * kBlockRows, rows, static_cast<Sums&>(out).terms[unit]);
+    auto& sums = static_cast<Sums&>(out);
+    for (std::size_t unit = 0; unit < units; ++unit)
+      term_moments(columns + unit * rollouts * kBlockRows, rows, sums.terms[unit]);
+    double* difference = columns + (terms + 2) * kBlockRows;
+    for (std::size_t unit = 0; unit < sums.differences.size(); ++unit) {
+      subtract_baseline(first, unit, columns, difference);
+      term_moments(difference, rows, sums.differences[unit]);
     }
   }
 
   void merge(Partial& earlier, const Partial& later) const override {
-    for (std::size_t unit = 0; unit < policies_.size() * kWeightings; ++unit) {
-      TermSums& into = static_cast<Sums&>(earlier).terms[unit];
-      const TermSums& from = static_cast<const Sums&>(later).terms[unit];
-      for (std::size_t t = 0; t < into.per_rollout.size(); ++t) into.per_rollout[t].merge(from.per_rollout[t]);
-      for (std::size_t p = 0; p < into.pairs.size(); ++p) into.pairs[p].merge(from.pairs[p]);
-    }
+    auto& into = static_cast<Sums&>(earlier);
+    const auto& from = static_cast<const Sums&>(later);
+    for (std::size_t unit = 0; unit < into.terms.size(); ++unit) merge_terms(into.terms[unit], from.terms[unit]);
+    for (std::size_t unit = 0; unit < into.differences.size(); ++unit)
+      merge_terms(into.differences[unit], from.differences[unit]);
   }
 
  private:
@@ -120,6 +130,27 @@ class MisReduction final : public SizedReduction {
     }
   }
 
+  /// Terms of a (policy, weighting) minus those of the baseline: r of the same weighting, or y where it is the logged
+  /// actions.
+  void subtract_baseline(const Block& first, std::size_t unit, const double* columns, double* out) const {
+    const std::size_t rollouts = logging_.size();
+    const std::size_t other = baseline_.policy * kWeightings + unit % kWeightings;
+    std::size_t t = 0;
+    for (const Block* block = &first; block != nullptr; block = block->next_rollout, ++t) {
+      const double* own = columns + (unit * rollouts + t) * kBlockRows;
+      const double* base =
+          baseline_.kind == Baseline::Kind::policy ? columns + (other * rollouts + t) * kBlockRows : block->loss;
+      for (int i = 0; i < block->rows; ++i) out[t * kBlockRows + static_cast<std::size_t>(i)] = own[i] - base[i];
+    }
+  }
+
+  static void merge_terms(TermSums& into, const TermSums& from) {
+    for (std::size_t t = 0; t < into.per_rollout.size(); ++t) into.per_rollout[t].merge(from.per_rollout[t]);
+    for (std::size_t p = 0; p < into.pairs.size(); ++p) into.pairs[p].merge(from.pairs[p]);
+  }
+
+  bool compares() const noexcept { return baseline_.kind != Baseline::Kind::none; }
+
   static void term_moments(const double* columns, const std::vector<int>& rows, TermSums& out) {
     std::size_t pair = 0;
     for (std::size_t p = 0; p < rows.size(); ++p) {
@@ -134,6 +165,7 @@ class MisReduction final : public SizedReduction {
   const std::vector<NamedPolicy>& policies_;
   const std::vector<std::shared_ptr<const TargetPolicy>>& logging_;
   std::vector<double> shares_;
+  Baseline baseline_;
   mutable Pool<PolicyScratch> scratch_;
 };
 
@@ -160,24 +192,27 @@ double pooled_variance(const TermSums& sums, double rows) {
   return total / rows / rows;
 }
 
-Estimate pooled_estimate(const TermSums& sums, const char* name, const EvaluateOptions& options,
-                         std::vector<std::string>& warnings) {
+/// `called` is how warnings call the estimate.
+Estimate pooled_estimate(const TermSums& sums, const char* name, const std::string& called,
+                         const EvaluateOptions& options, std::vector<std::string>& warnings) {
   Moments all;
   for (const Moments& one : sums.per_rollout) all.merge(one);
   Estimate out;
   out.estimator = name;
   if (!std::isfinite(all.mean)) {
-    warnings.push_back(fmt::format("{}: the weighted losses are too large for a number", name));
+    warnings.push_back(fmt::format("{}: the weighted losses are too large for a number", called));
     return out;
   }
   out.value = all.mean;
-  if (all.count < 2) return out;
+  const bool spread =
+      std::any_of(sums.per_rollout.begin(), sums.per_rollout.end(), [](const Moments& one) { return one.count > 1; });
+  if (!spread) return out;  // one row of a rollout says nothing about its variance
   double variance = pooled_variance(sums, all.count);
   if (!std::isfinite(variance)) {
     warnings.push_back(
         fmt::format("{}: the weighted losses are so large that its variance is beyond the largest "
                     "number: it has no standard error and no interval; divide all losses by a constant",
-                    name));
+                    called));
     return out;
   }
   if (variance < 0) {
@@ -186,16 +221,13 @@ Estimate pooled_estimate(const TermSums& sums, const char* name, const EvaluateO
     warnings.push_back(fmt::format(
         "{}: its standard error takes rollouts as independent, since the covariances estimated between them "
         "would make its variance negative",
-        name));
+        called));
   }
   PointEstimate point;
   point.value = all.mean;
   point.standard_error = std::sqrt(variance);
   point.range = all.range();
   out.standard_error = point.standard_error;
-  if (options.interval == IntervalKind::bootstrap) {
-    warnings.push_back(fmt::format("{}: its interval is normal, rollouts are not resampled", name));
-  }
   const auto [low, high] = interval(options.interval, options.level, all.count, point);
   out.low = low;
   out.high = high;
@@ -205,12 +237,12 @@ Estimate pooled_estimate(const TermSums& sums, const char* name, const EvaluateO
 /// One pass with the mixture n_t/n.
 PassResult run_mis_pass(RolloutSource& source, const std::vector<double>& counts,
                         const std::vector<std::shared_ptr<const TargetPolicy>>& logging,
-                        const std::vector<NamedPolicy>& policies, const PassOptions& pass) {
+                        const std::vector<NamedPolicy>& policies, const Baseline& baseline, const PassOptions& pass) {
   double rows = 0;
   for (const double count : counts) rows += count;
   std::vector<double> shares;
   for (const double count : counts) shares.push_back(count / rows);
-  const MisReduction reduction(policies, logging, std::move(shares));
+  const MisReduction reduction(policies, logging, std::move(shares), baseline);
   return run_pass(source, reduction, pass);
 }
 
@@ -221,27 +253,39 @@ void add_multiple_importance(const std::vector<Source*>& rollouts,
                              const std::vector<NamedPolicy>& policies, const EvaluateOptions& options,
                              const PassOptions& pass, EvaluationReport& report) {
   if (rollouts.size() != logging_policies.size() || rollouts.empty()) {
-    throw Error(ErrorKind::usage, fmt::format("the data has {} rollouts, but {} logging policies were given; give one "
-                                              "--logging-policy for each rollout, in order",
-                                              rollouts.size(), logging_policies.size()));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("the data has {}, but {} logging {} given; give one --logging-policy for each rollout, in order",
+                    count_of(std::ssize(rollouts), "rollout"), logging_policies.size(),
+                    logging_policies.size() == 1 ? "policy was" : "policies were"));
   }
   RolloutSource source(rollouts);
   std::vector<double> counts;
   for (const Source* rollout : rollouts) counts.push_back(static_cast<double>(rollout->rows()));
-  PassResult result = run_mis_pass(source, counts, logging_policies, policies, pass);
+  const Baseline baseline = find_baseline(options.baseline, policies);
+  PassResult result = run_mis_pass(source, counts, logging_policies, policies, baseline, pass);
   if (!options.skip_bad_rows) require_no_bad_rows(result.audit);
   if (result.audit.bad_rows() > 0 && result.sums && !policies.empty()) {
     // The mixture's shares are those of the rows that are left, and they are known only now.
     const TermSums& sums = static_cast<const MisReduction::Sums&>(*result.sums).terms.front();
     for (std::size_t t = 0; t < counts.size(); ++t) counts[t] = sums.per_rollout[t].count;
-    result = run_mis_pass(source, counts, logging_policies, policies, pass);
+    result = run_mis_pass(source, counts, logging_policies, policies, baseline, pass);
   }
   for (std::size_t p = 0; p < policies.size() && result.sums; ++p) {
+    const auto& sums = static_cast<const MisReduction::Sums&>(*result.sums);
+    PolicyReport& policy = report.policies[p];
     for (int weighting = 0; weighting < kWeightings; ++weighting) {
-      const TermSums& sums = static_cast<const MisReduction::Sums&>(*result.sums)
-                                 .terms[p * kWeightings + static_cast<std::size_t>(weighting)];
-      report.policies[p].estimates.push_back(
-          pooled_estimate(sums, kWeightingNames[weighting], options, report.policies[p].diagnostics.warnings));
+      const std::size_t unit = p * kWeightings + static_cast<std::size_t>(weighting);
+      const char* name = kWeightingNames[weighting];
+      policy.estimates.push_back(pooled_estimate(sums.terms[unit], name, name, options, policy.diagnostics.warnings));
+      if (options.interval == IntervalKind::bootstrap && policy.estimates.back().standard_error) {
+        policy.diagnostics.warnings.push_back(
+            fmt::format("{}: its interval is normal, rollouts are not resampled", name));
+      }
+      if (!policy.difference) continue;
+      policy.difference->estimates.push_back(
+          pooled_estimate(sums.differences[unit], name, fmt::format("{} minus {}", name, policy.difference->baseline),
+                          options, policy.diagnostics.warnings));
     }
   }
 }

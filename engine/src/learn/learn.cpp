@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "learn/searches.hpp"
 #include "scrm/engine/evaluate.hpp"
@@ -20,6 +21,8 @@ namespace {
 constexpr int kSplits = 3;
 constexpr double kTrainShare = 0.75;
 constexpr double kTheoryDelta = 0.05;
+// Of the work, as a progress bar shows it, that goes into choosing lambda.
+constexpr double kScoringShare = 0.8;
 // Restarts move every coordinate of the start by a standard normal draw from this stream.
 constexpr std::uint32_t kRestartStream = 0x57A27;
 
@@ -156,6 +159,36 @@ LearnedPolicy best_of(std::vector<Search>::iterator begin, std::vector<Search>::
   return out;
 }
 
+/// The objective of a policy at another λ than it was learned with; infinite where that cannot be told.
+double objective_at(double lambda, const LearnedPolicy& learned) {
+  if (!(learned.lambda > 0)) return std::numeric_limits<double>::infinity();
+  return learned.value.risk + lambda * (learned.value.penalty / learned.lambda) + learned.value.ridge;
+}
+
+/// A policy of one λ that is better at another λ than what was found there shows that the search there was stuck: it is
+/// done again from that policy.
+void free_stuck_searches(Source& source, const ObjectiveProblem& problem, const LearnOptions& options,
+                         const PassOptions& pass, std::vector<LearnedPolicy>& found) {
+  constexpr double kSame = 1e-6;
+  for (LearnedPolicy& one : found) {
+    const auto better = std::min_element(found.begin(), found.end(), [&](const auto& a, const auto& b) {
+      return objective_at(one.lambda, a) < objective_at(one.lambda, b);
+    });
+    const double stuck = one.value.objective;
+    if (!(objective_at(one.lambda, *better) < stuck - kSame * (1 + std::abs(stuck)))) continue;
+    std::vector<Search> again(1, Search{.start = problem});
+    again.front().start.policy = better->policy;
+    again.front().start.rules.lambda = one.lambda;
+    run_searches(source, again, options, pass);
+    LearnedPolicy& result = again.front().result;
+    if (!(result.value.objective < stuck)) continue;
+    result.search.iterations += one.search.iterations;
+    result.search.evaluations += one.search.evaluations;
+    result.other_minimum = stuck;
+    one = std::move(result);
+  }
+}
+
 std::vector<LearnedPolicy> fit(Source& source, const ObjectiveProblem& problem, const std::vector<double>& lambdas,
                                bool report, const LearnOptions& options, const PassOptions& pass) {
   const bool twice = searches_twice(source, options);
@@ -174,6 +207,8 @@ std::vector<LearnedPolicy> fit(Source& source, const ObjectiveProblem& problem, 
   for (auto it = searches.begin(); it != searches.end(); it += starts) {
     out.push_back(best_of(it, it + starts));
   }
+  searches.clear();
+  if (options.standardize && out.size() > 1) free_stuck_searches(source, problem, options, inner, out);
   return out;
 }
 
@@ -300,13 +335,19 @@ LearnReport learn(Source& source, const Policy& start, const LearnOptions& optio
   } else if (options.lambda_rule == LambdaRule::automatic && losses_equal) {
     lambdas.resize(1);
   } else if (options.lambda_rule == LambdaRule::automatic) {
-    report.scores = score_lambdas(source, problem, options, pass);
+    LearnOptions scoring = options;
+    if (options.on_share) scoring.on_share = [&](double share) { options.on_share(kScoringShare * share); };
+    report.scores = score_lambdas(source, problem, scoring, pass);
     const auto best = std::min_element(report.scores.begin(), report.scores.end(),
                                        [](const LambdaScore& a, const LambdaScore& b) { return a.risk < b.risk; });
     lambdas = {best->lambda};
   }
+  LearnOptions fitting = options;
+  if (options.on_share && !report.scores.empty()) {
+    fitting.on_share = [&](double share) { options.on_share(kScoringShare + (1 - kScoringShare) * share); };
+  }
   report.policies = losses_equal ? keep_start(source, problem, lambdas, options, pass)
-                                 : fit(source, problem, lambdas, true, options, pass);
+                                 : fit(source, problem, lambdas, true, fitting, pass);
   return report;
 }
 

@@ -21,6 +21,9 @@ constexpr std::int64_t kSampledBlocks = 128;
 constexpr double kSampleShare = static_cast<double>(SampledSource::kTogether) / SampledSource::kStride;
 /// Share of the gradient at the start below which the sample has no more to say: it is a sample.
 constexpr double kSampleTolerance = 1e-4;
+/// What a tolerance of zero stands for when progress is shown, and how much of it a search can show that goes on.
+constexpr double kSmallestNorm = 1e-12;
+constexpr double kAlmostDone = 0.98;
 
 /// A search under way: turns points into problems and values of objectives into what the minimiser is told.
 class ActiveSearch {
@@ -29,6 +32,8 @@ class ActiveSearch {
       : search_(&search), options_(&options), white_(white), minimizer_(first_point(), options.minimize) {}
 
   bool done() const { return minimizer_.done(); }
+  /// A guess at how much of the way is behind it.
+  double share() const { return done() && !on_sample_ && !left_sample_ ? 1 : share_; }
 
   ObjectiveProblem ask() const {
     ObjectiveProblem problem = search_->start;
@@ -61,7 +66,9 @@ class ActiveSearch {
       ++passes_;
       return;
     }
-    minimizer_.tell(value.objective, by_point(value.gradient));
+    const std::vector<double> gradient = by_point(value.gradient);
+    follow(norm_of(gradient));
+    minimizer_.tell(value.objective, gradient);
     if (on_sample_) return;
     record(std::move(value));
     if (done()) finish();
@@ -75,6 +82,14 @@ class ActiveSearch {
 
   std::vector<double> by_point(const std::vector<double>& by_theta) const {
     return white_ != nullptr ? white_->gradient(by_theta) : by_theta;
+  }
+
+  /// Gradients shrink by about the same factor in every iteration.
+  void follow(double gradient_norm) {
+    if (!(gradient_norm > 0) || !std::isfinite(gradient_norm)) return;
+    if (first_norm_ == 0) first_norm_ = gradient_norm;
+    const double way = std::log(first_norm_ / std::max(options_->minimize.tolerance, kSmallestNorm));
+    if (way > 0) share_ = std::clamp(std::log(first_norm_ / gradient_norm) / way, share_, kAlmostDone);
   }
 
   int evaluations() const { return passes_ + minimizer_.result().evaluations; }
@@ -109,12 +124,26 @@ class ActiveSearch {
   bool on_sample_ = false;
   bool left_sample_ = false;  // and not been told of all rows since
   int passes_ = 0;            // over all rows, that the minimiser does not know of
+  double first_norm_ = 0;
+  double share_ = 0;
+};
+
+/// The searches under way among all that are wanted.
+struct ShareRange {
+  std::size_t before = 0;
+  std::size_t all = 0;
+
+  double at(const std::vector<ActiveSearch>& active) const {
+    auto done = static_cast<double>(before);
+    for (const ActiveSearch& search : active) done += search.share();
+    return done / static_cast<double>(all);
+  }
 };
 
 /// Runs searches in lock step: one pass over the rows answers all that are not done. What a search is told does not
 /// depend on the others, so results are the same bits as if it ran alone.
 void run_in_lock_step(Source& source, std::vector<ActiveSearch>& searches, const LearnOptions& options,
-                      const PassOptions& pass, ReplayedWorkspace& workspace) {
+                      const PassOptions& pass, const ShareRange& range, ReplayedWorkspace& workspace) {
   std::vector<ActiveSearch*> active;
   for (ActiveSearch& search : searches) active.push_back(&search);
   while (!active.empty()) {
@@ -122,18 +151,20 @@ void run_in_lock_step(Source& source, std::vector<ActiveSearch>& searches, const
     for (const ActiveSearch* one : active) problems.push_back(one->ask());
     std::vector<ObjectiveValue> values = evaluate_objectives(source, problems, pass, options.skip_bad_rows, workspace);
     for (std::size_t i = 0; i < active.size(); ++i) active[i]->tell(std::move(values[i]));
+    if (options.on_share) options.on_share(range.at(searches));
     std::erase_if(active, [](const ActiveSearch* one) { return one->done(); });
   }
 }
 
 /// Brings searches next to their optima on a sample of the rows.
 void search_sample(Source& source, SampledSource& sample, std::vector<ActiveSearch>& searches,
-                   const LearnOptions& options, const PassOptions& pass, ReplayedWorkspace& workspace) {
+                   const LearnOptions& options, const PassOptions& pass, const ShareRange& range,
+                   ReplayedWorkspace& workspace) {
   std::vector<ObjectiveProblem> starts;
   for (const ActiveSearch& search : searches) starts.push_back(search.ask());
   std::vector<ObjectiveValue> values = evaluate_objectives(source, starts, pass, options.skip_bad_rows, workspace);
   for (std::size_t i = 0; i < searches.size(); ++i) searches[i].enter_sample(std::move(values[i]));
-  run_in_lock_step(sample, searches, options, pass, workspace);
+  run_in_lock_step(sample, searches, options, pass, range, workspace);
   for (ActiveSearch& search : searches) search.leave_sample();
 }
 
@@ -195,8 +226,9 @@ void run_searches(Source& source, std::span<Search> searches, const LearnOptions
     for (Search& search : searches.subspan(first, together)) {
       active.emplace_back(search, options, whitening && !search.plain ? &*whitening : nullptr);
     }
-    if (sampled) search_sample(source, sample, active, options, inner, workspace);
-    run_in_lock_step(source, active, options, inner, workspace);
+    const ShareRange range{first, searches.size()};
+    if (sampled) search_sample(source, sample, active, options, inner, range, workspace);
+    run_in_lock_step(source, active, options, inner, range, workspace);
   }
 }
 

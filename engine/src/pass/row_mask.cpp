@@ -62,4 +62,9 @@ void RowMask::expand(std::int64_t first, int n, std::uint8_t* out) const noexcep
   for (; i < n; ++i) out[i] = first + i < rows_ && (*this)[first + i] ? 1 : 0;
 }
 
+RowMask holdout_mask(std::int64_t rows, double holdout, std::uint64_t seed) {
+  constexpr std::uint32_t kHoldoutSplit = 1000;
+  return RowMask::random(rows, 1 - holdout, seed, kHoldoutSplit);
+}
+
 }  // namespace scrm

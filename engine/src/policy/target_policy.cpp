@@ -9,7 +9,9 @@
 #include "policy/policy_kinds.hpp"
 #include "policy/score_matrix.hpp"
 #include "policy/score_tiles.hpp"
+#include "scrm/engine/match_names.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/spelling.hpp"
 #include "scrm/kernels/aligned_array.hpp"
 #include "scrm/kernels/elementary.hpp"
 #include "scrm/kernels/scores.hpp"
@@ -196,19 +198,19 @@ void require_fit(const Policy& policy, const PolicyKindDefinition& kind, const S
   const int outputs = single ? 1 : schema.num_actions;
   if (policy.outputs != outputs) {
     throw Error(ErrorKind::data,
-                fmt::format("theta has {} rows, the data has {} {}", policy.outputs, outputs,
-                            schema.action_kind == ActionKind::multilabel ? "labels" : "actions"),
+                fmt::format("theta has {}, the data has {}", count_of(policy.outputs, "row"),
+                            count_of(outputs, schema.action_kind == ActionKind::multilabel ? "label" : "action")),
                 place);
   }
   const std::int64_t wanted = 1 + mapped_features(policy.features, schema.features);
   if (policy.row_length() != wanted) {
-    const std::string features =
-        policy.features == FeatureMap::linear
-            ? fmt::format("{} features", schema.features)
-            : fmt::format("{} features and their {} products", schema.features, wanted - 1 - schema.features);
+    const std::string features = policy.features == FeatureMap::linear
+                                     ? count_of(schema.features, "feature")
+                                     : fmt::format("{} and their {}", count_of(schema.features, "feature"),
+                                                   count_of(wanted - 1 - schema.features, "product"));
     throw Error(ErrorKind::data,
-                fmt::format("theta has {} numbers{}, the data needs {}: an intercept and {}", policy.row_length(),
-                            single ? "" : " a row", wanted, features),
+                fmt::format("theta has {}{}, the data needs {}: an intercept and {}",
+                            count_of(policy.row_length(), "number"), single ? "" : " a row", wanted, features),
                 place);
   }
 }
@@ -217,8 +219,9 @@ void require_fit(const Policy& policy, const PolicyKindDefinition& kind, const S
 
 std::unique_ptr<TargetPolicy> make_target_policy(const Policy& policy, const Schema& schema, const std::string& name) {
   const PolicyKindDefinition& kind = policy_kind(policy.kind);
-  require_fit(policy, kind, schema, name);
-  return std::make_unique<ScoredPolicy>(policy, kind, schema);
+  const Policy matched = match_names(policy, schema, name);
+  require_fit(matched, kind, schema, name);
+  return std::make_unique<ScoredPolicy>(matched, kind, schema);
 }
 
 std::unique_ptr<TargetPolicy> make_target_column_policy(int index) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -10,10 +11,13 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/context_files.hpp"
 #include "cli/outputs.hpp"
 #include "report/acted_csv.hpp"
 #include "report/clock.hpp"
+#include "report/inspection.hpp"
 #include "report/terminal.hpp"
+#include "scrm/engine/match_names.hpp"
 #include "scrm/engine/memory_ledger.hpp"
 #include "scrm/engine/policy_kind.hpp"
 #include "scrm/engine/read_policy.hpp"
@@ -22,7 +26,6 @@
 #include "scrm/experiments/acting_source.hpp"
 #include "scrm/io/atomic_file.hpp"
 #include "scrm/io/atomic_folder.hpp"
-#include "scrm/io/csv_contexts.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/path_checks.hpp"
 
@@ -34,8 +37,7 @@ namespace fs = std::filesystem;
 struct ActCommand {
   CommonOptions common;
   std::string policy;
-  std::vector<std::string> contexts;
-  std::vector<std::string> columns;  ///< of a CSV file
+  ContextInputs inputs;
   RolloutKey rollout_key;
   std::string out;
   std::string csv;
@@ -45,7 +47,24 @@ struct ActCommand {
   std::string action_kind;
   int num_actions = 0;
   bool overwrite = false;
+
+  bool to_stdout() const { return csv == "-"; }
 };
+
+/// What a policy chooses among that does not say it by itself.
+ActionKind action_kind(const ActCommand& command) {
+  return command.action_kind == "multilabel" ? ActionKind::multilabel : ActionKind::categorical;
+}
+
+void validate_csv_options(const ActCommand& command) {
+  if (command.out == "-") fail_usage("--out names a folder of shards; --csv - writes to the standard output");
+  if (command.to_stdout() && command.common.json)
+    fail_usage("--csv - and --json both write to the standard output; name a file with --csv");
+  if (!command.inputs.keep.empty() && (command.csv.empty() || !command.inputs.csv()))
+    fail_usage("--keep is for contexts from CSV files whose actions go to --csv");
+  if (!command.inputs.columns.empty() && !command.inputs.encoding.empty())
+    fail_usage("--context and --encoding exclude each other: the encoding names its columns");
+}
 
 void validate_options(const ActCommand& command, const Policy& policy) {
   if (command.out.empty() == command.csv.empty()) {
@@ -55,6 +74,7 @@ void validate_options(const ActCommand& command, const Policy& policy) {
   if (!command.csv.empty() && (command.shards != 1 || command.compress != "none" || command.chunk_rows != 0)) {
     fail_usage("--shards, --compress and --chunk-rows are for shards, not for --csv");
   }
+  validate_csv_options(command);
   const bool says_actions = says_its_actions(policy);
   if (!says_actions && (command.action_kind.empty() || command.num_actions == 0)) {
     fail_usage(
@@ -66,18 +86,22 @@ void validate_options(const ActCommand& command, const Policy& policy) {
     fail_usage(fmt::format("--action-kind and --num-actions are for uniform policies; {} is {} and says it itself",
                            command.policy, policy.kind.name()));
   }
-  for (const std::string& path : command.contexts) {
-    if (command.columns.empty() && fs::path(path).extension() == ".csv") {
+  for (const std::string& path : command.inputs.paths) {
+    if (!command.inputs.csv() && (path.ends_with(".csv") || path.ends_with(".csv.gz"))) {
       fail_usage(fmt::format(
-          "--contexts {}: name the columns of a CSV file with --context, for instance --context 'x*'", path));
+          "--contexts {}: name the columns of a CSV file with --context, for instance --context 'x*', or give the "
+          "--encoding that import wrote",
+          path));
     }
   }
 }
 
 /// Fails where the output is there already or is an input.
 void prepare_output(const ActCommand& command) {
-  std::vector<std::string> inputs = command.contexts;
+  std::vector<std::string> inputs = command.inputs.paths;
   inputs.push_back(command.policy);
+  if (!command.inputs.encoding.empty()) inputs.push_back(command.inputs.encoding);
+  if (command.to_stdout()) return;
   if (command.csv.empty()) {
     prepare_output_folder(command.out, inputs, command.common);
   } else {
@@ -93,12 +117,16 @@ class Output {
       folder_.emplace(command.out, command.overwrite);
       return;
     }
-    file_.emplace(command.csv);
+    if (!command.to_stdout()) file_.emplace(command.csv);
   }
 
-  void write(Source& source) {
+  /// `csv` says what a CSV file has besides the rows.
+  void write(Source& source, ActedCsv csv) {
     const PassOptions pass = command_.common.pass("acting");
-    if (file_) return write_acted_csv(source, *file_, pass);
+    if (!folder_) {
+      csv.file = file_ ? &*file_ : nullptr;
+      return write_acted_csv(source, csv, pass);
+    }
     WriteOptions write;
     write.gzip = command_.compress == "gzip";
     write.chunk_rows = command_.chunk_rows;
@@ -121,36 +149,22 @@ class Output {
   std::optional<AtomicFile> file_;
 };
 
-/// The contexts as shards: those given, or what a CSV file holds, in a folder of its own for as long as this lives.
-class Contexts {
- public:
-  explicit Contexts(const ActCommand& command) : paths_(command.contexts) {
-    if (command.columns.empty()) return;
-    require_distinct(paths_);
-    std::string beside = command.out.empty() ? command.csv : command.out;
-    while (beside.size() > 1 && beside.back() == '/') beside.pop_back();
-    report_leftovers(beside + ".contexts", command.common);
-    folder_.emplace(beside + ".contexts", false);
-    const Progress bar = progress_bar("reading", command.common.quiet, "bytes");
-    for (std::size_t i = 0; i < paths_.size(); ++i) {
-      const std::string shard = fmt::format("{}/part-{:05}.h5", folder_->temporary_path(), i);
-      const auto on_bytes = [&](std::int64_t done, std::int64_t total) {
-        if (bar && total > 0) bar(done, total);
-      };
-      const std::size_t memory = MemoryLedger::of_process(command.common.memory).left();
-      folder_->write([&] { import_csv_contexts(paths_[i], command.columns, shard, on_bytes, memory); });
-      paths_[i] = shard;
-    }
-  }
-
-  Dataset open() const { return Dataset(paths_, {.contexts_only = true}); }
-  /// Runs what reads them; errors do not name the folder that nobody will see.
-  void read(const std::function<void()>& action) const { folder_ ? folder_->write(action) : action(); }
-
- private:
-  std::vector<std::string> paths_;
-  std::optional<AtomicFolder> folder_;
-};
+/// The actions' names that the policy or the encoding has; where both have some, they must be the same.
+std::vector<std::string> action_names(const ActCommand& command, const ContextFiles& files, const Schema& schema) {
+  if (schema.action_kind != ActionKind::categorical) return {};
+  if (!files.encoding()) return schema.action_names;
+  const std::vector<std::string>& known = files.encoding()->actions;
+  const int actions = files.encoding()->num_actions;
+  const bool others =
+      !known.empty() && !schema.action_names.empty() &&
+      !std::is_permutation(known.begin(), known.end(), schema.action_names.begin(), schema.action_names.end());
+  if (others || (actions > 0 && actions != schema.num_actions))
+    throw Error(ErrorKind::usage,
+                fmt::format("the encoding has other actions ({}) than the policy {} ({})", actions, command.policy,
+                            schema.num_actions),
+                {.file = command.inputs.encoding});
+  return schema.action_names.empty() ? known : schema.action_names;
+}
 
 /// Threads meet bad rows in any order: this finds the first, and counts all of them.
 void require_clean_contexts(Source& contexts, const PassOptions& options) {
@@ -168,9 +182,9 @@ std::string actions_text(const Schema& schema, const ActionTotals& totals) {
   for (const std::int64_t count : totals.counts) counts.push_back(with_commas(count));
   const bool cut = counts.size() > kMaxShown;
   if (cut) counts.resize(kMaxShown);
-  return fmt::format("{} {}, taken {}{} times", with_commas(schema.num_actions),
-                     schema.action_kind == ActionKind::categorical ? "actions" : "labels", fmt::join(counts, " / "),
-                     cut ? " / ..." : "");
+  return fmt::format("{}, taken {}{} times",
+                     counted(schema.num_actions, schema.action_kind == ActionKind::categorical ? "action" : "label"),
+                     fmt::join(counts, " / "), cut ? " / ..." : "");
 }
 
 /// The command that brings the file back once a column `loss` has been added.
@@ -183,8 +197,19 @@ std::string import_text(const ActCommand& command, const Schema& schema) {
   if (names[0].empty()) names[0].emplace_back("action");
   std::string text = fmt::format("scrm import {} --format csv --out logs --action-kind {}", command.csv,
                                  to_string(schema.action_kind));
-  if (schema.action_kind == ActionKind::categorical) text += fmt::format(" --num-actions {}", schema.num_actions);
-  if (schema.features > 0) text += " --context 'x*'";
+  if (!command.inputs.encoding.empty()) {
+    text += fmt::format(" --encoding {}", command.inputs.encoding);
+  } else {
+    // Names say by themselves how many there are.
+    if (schema.action_kind == ActionKind::categorical && schema.action_names.empty())
+      text += fmt::format(" --num-actions {}", schema.num_actions);
+    if (command.inputs.csv())
+      text += fmt::format(" --context '{}'", fmt::join(command.inputs.columns, ","));
+    else if (schema.features > 0)
+      text += fmt::format(" --context '{}'", schema.context_columns.empty()
+                                                 ? "x*"
+                                                 : fmt::format("{}", fmt::join(schema.context_columns, ",")));
+  }
   text += fmt::format(" --action {} --loss loss", fmt::join(names[0], ","));
   text += schema.propensity == PropensityForm::linear ? " --propensity propensity" : " --log-propensity log_propensity";
   if (schema.label_propensity) text += fmt::format(" --label-propensity {}", fmt::join(names[1], ","));
@@ -230,14 +255,38 @@ void print_summary(const ActCommand& command, const Schema& schema, const Action
                     Style::strong));
 }
 
-void act(const ActCommand& command, const Policy& policy, const Contexts& files, Output& output,
+/// Says which actions were never drawn: the loop learns nothing more about them.
+void warn_of_missing_actions(const ActCommand& command, const Schema& schema, const ActionTotals& totals) {
+  if (schema.action_kind != ActionKind::categorical || totals.rows == 0) return;
+  constexpr std::size_t kListed = 5;
+  constexpr std::int64_t kRowsAnAction = 10;
+  std::vector<std::string> missing;
+  for (std::size_t k = 0; k < totals.counts.size(); ++k) {
+    if (totals.counts[k] == 0) missing.push_back(action_name(schema, k));
+  }
+  // Too few rows for every action to have had its turn.
+  if (missing.empty() || totals.rows < kRowsAnAction * schema.num_actions) return;
+  const auto count = static_cast<std::int64_t>(missing.size());
+  const bool cut = missing.size() > kListed;
+  if (cut) missing.resize(kListed);
+  print_warning(fmt::format("{} of {} never taken ({}{}): nothing can be learned about {} from these rows; a larger "
+                            "epsilon in {} would keep trying",
+                            counted(count, "action"), with_commas(schema.num_actions), fmt::join(missing, ", "),
+                            cut ? ", ..." : "", count == 1 ? "it" : "them", command.policy),
+                command.common.quiet);
+}
+
+void act(const ActCommand& command, const Policy& written, const ContextFiles& files, Output& output,
          const Stopwatch& watch) {
   ShardSource contexts(files.open());
-  const ActionKind kind = command.action_kind == "multilabel" ? ActionKind::multilabel : ActionKind::categorical;
-  const Schema schema = acted_schema(policy, contexts.schema(), kind, command.num_actions);
+  const Policy policy = match_names(written, contexts.schema(), command.policy);
+  const Schema schema = acted_schema(policy, contexts.schema(), action_kind(command), command.num_actions);
   ActingSource source(contexts, schema, policy, command.policy, command.rollout_key);
   try {
-    output.write(source);
+    ActedCsv csv{.action_names = action_names(command, files, schema), .kept_names = files.kept_names()};
+    KeptColumns kept(files.kept_files());
+    if (!files.kept_files().empty()) csv.kept = &kept;
+    output.write(source, std::move(csv));
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::data) require_clean_contexts(contexts, command.common.pass("checking"));
     throw;
@@ -245,7 +294,11 @@ void act(const ActCommand& command, const Policy& policy, const Contexts& files,
   const ActionTotals totals = source.totals();
   output.commit();
   const double seconds = watch.seconds();
-  command.common.json ? print_json(command, schema, totals, seconds) : print_summary(command, schema, totals, seconds);
+  if (command.common.json)
+    print_json(command, schema, totals, seconds);
+  else if (!command.to_stdout())
+    print_summary(command, schema, totals, seconds);
+  warn_of_missing_actions(command, schema, totals);
 }
 
 void run_act(const ActCommand& command) {
@@ -254,13 +307,25 @@ void run_act(const ActCommand& command) {
   validate_options(command, policy);
   prepare_output(command);
   Output output(command);
-  const Contexts files(command);
+  // Beside the output, where there is room for as much; the standard output says nothing about that.
+  const std::string beside = command.to_stdout()   ? (fs::temp_directory_path() / "scrm-act").string()
+                             : command.csv.empty() ? command.out
+                                                   : command.csv;
+  ContextInputs inputs = command.inputs;
+  inputs.replaced = acted_columns(acted_schema(policy, {}, action_kind(command), command.num_actions));
+  const ContextFiles files(inputs, beside, !command.csv.empty(), command.common);
   files.read([&] { act(command, policy, files, output, watch); });
 }
 
 void add_output_options(CLI::App& app, ActCommand& command) {
   app.add_option("--out", command.out, "Folder for the shards; must be new or empty")->type_name("DIR");
-  app.add_option("--csv", command.csv, "Instead of --out: one CSV file")->type_name("FILE");
+  app.add_option("--csv", command.csv, "Instead of --out: one CSV file; - writes to the standard output")
+      ->type_name("FILE");
+  app.add_option("--keep", command.inputs.keep,
+                 "Columns of CSV contexts that stand before the action in --csv: names, ranges, prefixes; default all")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("A,B,...");
   add_shards_option(app, command.shards);
   add_compress_option(app, command.compress, "gzip (shuffle + deflate) or none");
   add_chunk_rows_option(app, command.chunk_rows);
@@ -276,16 +341,23 @@ void add_act_command(CLI::App& program) {
       "Rows keep their order. What happened to each is recorded next: a dataset (or column) named loss.\n\n"
       "Example:\n"
       "  scrm act policy.toml --contexts customers --seed 1 --out next --rollout 1\n"
-      "  scrm act policy.toml --contexts customers.csv --context age,visits --seed 1 --csv next.csv");
+      "  scrm act policy.toml --contexts customers.csv --context age,visits --seed 1 --csv next.csv\n"
+      "  zcat today.csv.gz | scrm act policy.toml --contexts /dev/stdin --encoding shop.toml --seed 1 --csv -");
   app.add_option("policy", command->policy, "The policy that acts")->required()->type_name("FILE");
-  app.add_option("--contexts", command->contexts, "Shards, or folders of them; only `context` is read. Or CSV files")
+  app.add_option("--contexts", command->inputs.paths,
+                 "Shards, or folders of them; only `context` is read. Or CSV files")
       ->required()
       ->type_name("DATA");
-  app.add_option("--context", command->columns,
+  app.add_option("--context", command->inputs.columns,
                  "Columns of CSV files that are features: names, ranges first:last, prefixes x*")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("A,B,...");
+  app.add_option("--encoding", command->inputs.encoding,
+                 "How columns of CSV files become features: the file that import --encoding wrote")
+      ->type_name("FILE");
+  app.add_option("--delimiter", command->inputs.delimiter, "Between fields of CSV files; 'tab' for tabulators")
+      ->type_name("CHAR");
   app.add_option("--seed", command->rollout_key.seed, "Seed of all randomness")->required()->type_name("S");
   add_rollout_option(app, command->rollout_key.rollout, "Number of the deployment; default 0");
   app.add_option("--action-kind", command->action_kind, "Uniform policies: categorical or multilabel")

@@ -132,7 +132,7 @@ void add_logging_policy_option(CLI::App& command, std::vector<std::string>& file
 }
 
 void add_reward_flag(CLI::App& command, bool& reward) {
-  command.add_flag("--reward", reward, "`loss` holds rewards: larger is better");
+  command.add_flag("--reward", reward, "`loss` holds rewards: larger is better. Not needed where the data says so");
 }
 
 void fail_usage(const std::string& what) {

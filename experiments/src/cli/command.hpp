@@ -56,4 +56,7 @@ void add_learn_command(CLI::App& program);
 void add_act_command(CLI::App& program);
 void add_sweep_command(CLI::App& program);
 
+/// `completion` and `man`, which print what is made from all commands: to be added last. In cli/help.
+void add_shell_commands(CLI::App& program);
+
 }  // namespace scrm

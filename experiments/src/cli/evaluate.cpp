@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,12 +14,15 @@
 #include "report/clock.hpp"
 #include "report/evaluation_text.hpp"
 #include "report/terminal.hpp"
+#include "scrm/engine/as_rewards.hpp"
 #include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/masked_source.hpp"
 #include "scrm/engine/memory_ledger.hpp"
 #include "scrm/engine/policy_kind.hpp"
 #include "scrm/engine/read_policy.hpp"
 #include "scrm/engine/shard_source.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/fingerprint.hpp"
 
 namespace scrm {
 namespace {
@@ -29,23 +33,48 @@ struct EvaluateCommand {
   std::vector<std::string> policies;
   std::vector<std::string> targets;
   std::vector<std::string> logging_policies;
+  std::string holdout_of;
   std::string clip = "auto";
   std::string alpha = "auto";
   bool reward = false;
   EvaluateOptions options;
 };
 
-std::vector<NamedPolicy> load_policies(const EvaluateCommand& command, const Schema& schema) {
+Policy load_policy(const EvaluateCommand& command, const std::string& path) {
+  return read_policy(path, MemoryLedger::of_process(command.common.memory).left());
+}
+
+/// What is to be said where a policy is judged on the rows it was learned from; empty where it is not.
+std::string training_rows_warning(const std::string& path, const Policy& policy, std::int64_t rows,
+                                  std::uint64_t begins) {
+  if (!policy.training || policy.training->begins != begins) return "";
+  const bool same = policy.training->rows == rows;
+  return fmt::format("it was learned from {} rows, and its estimate on them is an optimist's; {}",
+                     same ? "these" : "the first of these",
+                     same && policy.training->holdout > 0
+                         ? fmt::format("--holdout-of {} judges it on those that were held out", path)
+                         : "judge it on other rows");
+}
+
+/// Policies, and what is to be said about those judged on rows they were learned from.
+struct LoadedPolicies {
   std::vector<NamedPolicy> policies;
+  std::vector<std::string> warnings;  ///< one for each policy; most are empty
+};
+
+LoadedPolicies load_policies(const EvaluateCommand& command, const Dataset& dataset, std::uint64_t begins) {
+  LoadedPolicies loaded;
   for (const std::string& path : command.policies) {
-    policies.push_back(
-        {path,
-         make_target_policy(read_policy(path, MemoryLedger::of_process(command.common.memory).left()), schema, path)});
+    const Policy policy = load_policy(command, path);
+    loaded.policies.push_back({path, make_target_policy(policy, dataset.schema(), path)});
+    loaded.warnings.push_back(command.holdout_of.empty() ? training_rows_warning(path, policy, dataset.rows(), begins)
+                                                         : "");
   }
   for (std::size_t t = 0; t < command.targets.size(); ++t) {
-    policies.push_back({command.targets[t], make_target_column_policy(static_cast<int>(t))});
+    loaded.policies.push_back({command.targets[t], make_target_column_policy(static_cast<int>(t))});
+    loaded.warnings.emplace_back();
   }
-  return policies;
+  return loaded;
 }
 
 using LoggingPolicies = std::vector<std::shared_ptr<const TargetPolicy>>;
@@ -61,29 +90,68 @@ void add_rollouts(const EvaluateCommand& command, const Dataset& dataset, const 
   add_multiple_importance(sources, logging, policies, command.options, command.common.pass("rollouts"), report);
 }
 
+/// The rows that learning this policy did not see.
+RowMask held_out_rows(const EvaluateCommand& command, const Dataset& dataset, std::uint64_t begins) {
+  const auto training = load_policy(command, command.holdout_of).training;
+  const auto fail = [&](const std::string& what) { throw Error(ErrorKind::data, what, {.file = command.holdout_of}); };
+  if (!training) fail("does not say which rows it was learned from: only files that `scrm learn` wrote do");
+  if (training->begins != begins || training->rows != dataset.rows()) {
+    fail(fmt::format("was learned from {}, and these are others ({}): give --holdout-of the data of its `scrm learn`",
+                     counted(training->rows, "row"), counted(dataset.rows(), "row")));
+  }
+  if (training->holdout == 0) fail("was learned from all of these rows: none were held out");
+  return ~holdout_mask(training->rows, training->holdout, training->seed);
+}
+
+EvaluationReport evaluate_rows(const EvaluateCommand& command, Dataset dataset) {
+  const std::uint64_t begins = fingerprint(dataset);
+  ShardSource source(std::move(dataset));
+  const auto [policies, warnings] = load_policies(command, source.dataset(), begins);
+  if (!command.holdout_of.empty()) {
+    const RowMask mask = held_out_rows(command, source.dataset(), begins);
+    MaskedSource rows(source, mask);
+    return evaluate(rows, policies, command.options, command.common.pass("evaluating"));
+  }
+  LoggingPolicies logging;  // read first: what is wrong with them is known before the pass
+  if (!command.logging_policies.empty())
+    logging = load_logging_policies(command.logging_policies, source.dataset(), command.common);
+  EvaluationReport report = evaluate(source, policies, command.options, command.common.pass("evaluating"));
+  if (!logging.empty()) add_rollouts(command, source.dataset(), logging, policies, report);
+  for (std::size_t i = 0; i < policies.size(); ++i) {
+    std::vector<std::string>& said = report.policies[i].diagnostics.warnings;
+    if (!warnings[i].empty()) said.insert(said.begin(), warnings[i]);
+  }
+  return report;
+}
+
 void run_evaluate(EvaluateCommand& command) {
+  if (!command.holdout_of.empty()) {
+    if (!command.logging_policies.empty()) fail_usage("--holdout-of and --logging-policy exclude each other");
+    std::vector<std::string>& policies = command.policies;
+    if (std::find(policies.begin(), policies.end(), command.holdout_of) == policies.end())
+      policies.insert(policies.begin(), command.holdout_of);
+  }
   if (command.policies.empty() && command.targets.empty()) {
     fail_usage("there is no policy to evaluate: give --policy FILE or --target NAME");
   }
+  if (command.options.baseline.empty()) fail_usage("--baseline is empty: give `logged`, a policy file or a target");
   command.options.clip = number_or_auto(command.clip, "--clip");
   command.options.alpha = number_or_auto(command.alpha, "--alpha");
   const Stopwatch watch;
   ReadOptions read;
   read.reward = command.reward;
   read.targets = command.targets;
-  ShardSource source(Dataset(command.data, read));
-  const std::vector<NamedPolicy> policies = load_policies(command, source.schema());
-  LoggingPolicies logging;  // read first: what is wrong with them is known before the pass
-  if (!command.logging_policies.empty())
-    logging = load_logging_policies(command.logging_policies, source.dataset(), command.common);
-  EvaluationReport report = evaluate(source, policies, command.options, command.common.pass("evaluating"));
-  if (!logging.empty()) add_rollouts(command, source.dataset(), logging, policies, report);
+  Dataset dataset(command.data, read);
+  const Outcome outcome = dataset.schema().outcome.value_or(Outcome::loss);
+  EvaluationReport report = evaluate_rows(command, std::move(dataset));
 
   EvaluationContext context;
+  if (outcome == Outcome::reward) report = as_rewards(std::move(report));
+  context.outcome = outcome;
   context.seconds = watch.seconds();
   context.threads = command.common.threads;
   if (command.common.json) {
-    fmt::print("{}\n", json_text(evaluation_json(report, context)));
+    fmt::print("{}\n", json_text(evaluation_json(report, command.options, context)));
   } else {
     fmt::print("{}", evaluation_text(report, command.options, context));
   }
@@ -107,8 +175,12 @@ void add_evaluate_command(CLI::App& program) {
   app.add_option("--target", command->targets, "An outside policy: the shards' dataset target/NAME; repeat it for more")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  app.add_option("--estimator", command->options.estimators,
-                 "Estimators, separated by commas; see below. Default all that apply")
+  app.add_option("--holdout-of", command->holdout_of,
+                 "Only the rows that `scrm learn` held out when it wrote this policy, which is evaluated too")
+      ->type_name("FILE");
+  suggest(app.add_option("--estimator", command->options.estimators,
+                         "Estimators, separated by commas; see below. Default all that apply"),
+          estimator_names())
       ->delimiter(',')
       ->type_name("LIST");
   app.add_option("--clip", command->clip, "M of `clipped`; auto is the fifth-largest weight")->type_name("X|auto");
@@ -126,6 +198,10 @@ void add_evaluate_command(CLI::App& program) {
   app.add_option("--seed", command->options.seed, "Seed of the bootstrap; default 0")->type_name("S");
   app.add_option("--replicates", command->options.replicates, "Replicates of the bootstrap; default 1000")
       ->type_name("N");
+  app.add_option("--baseline", command->options.baseline,
+                 "What each policy is compared with: `logged` (the logged actions; default), or one of the --policy "
+                 "files or --target names given")
+      ->type_name("NAME");
   add_logging_policy_option(app, command->logging_policies, "for mis-naive and mis-balance");
   app.add_flag("--skip-bad-rows", command->options.skip_bad_rows, "Go on without bad rows and count them");
   add_reward_flag(app, command->reward);

@@ -9,6 +9,7 @@
 #include "report/inspection.hpp"
 #include "report/labelled_text.hpp"
 #include "report/terminal.hpp"
+#include "scrm/engine/as_rewards.hpp"
 #include "scrm/engine/shard_source.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/labelled_file.hpp"
@@ -32,9 +33,9 @@ void inspect_labelled(const std::string& path, bool json) {
     fmt::print("{}\n", json_text(labelled_json(data, summary)));
     return;
   }
-  fmt::print("{}: a labelled data set of {} row{}\n\n  {}\n  {} label{}\n{}", styled(path, Style::strong),
-             with_commas(data.rows), data.rows == 1 ? "" : "s", context_text(data, summary), with_commas(data.labels),
-             data.labels == 1 ? "" : "s", labels_text(data, summary));
+  fmt::print("{}: a labelled data set of {} row{}\n\n  {}\n  {}\n{}", styled(path, Style::strong),
+             with_commas(data.rows), data.rows == 1 ? "" : "s", context_text(data, summary), answers_text(data),
+             labels_text(data, summary));
 }
 
 void run_inspect(const InspectCommand& command) {
@@ -55,6 +56,7 @@ void run_inspect(const InspectCommand& command) {
   inspection.shards = source.dataset().shards();
   inspection.rows = source.rows();
   std::tie(inspection.summary, inspection.audit) = summarize(source, command.common.pass("inspecting"));
+  if (inspection.schema.outcome == Outcome::reward) inspection.summary.loss = as_rewards(inspection.summary.loss);
   inspection.seconds = watch.seconds();
 
   // What was found comes first, whole; then the bad rows decide how the command ends.

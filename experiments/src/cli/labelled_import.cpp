@@ -48,8 +48,19 @@ void require_memory(const LabelledImport& import, std::size_t memory) {
 }  // namespace
 
 LabelledFlags add_labelled_options(CLI::App& command, LabelledImport& import) {
-  const char* group = "Labelled data (arff, libsvm)";
+  const char* group = "Labelled data (arff, libsvm, csv with --class)";
   LabelledFlags flags;
+  flags.class_column =
+      command
+          .add_option("--class", import.options.class_name,
+                      "The column (csv) or attribute (arff; default the last) with the row's one class, "
+                      "a text or a number; csv: features are --context, or all other columns")
+          ->type_name("NAME")
+          ->group(group);
+  flags.multiclass = command
+                         .add_flag("--multiclass", import.options.multiclass,
+                                   "Rows have one class each: what a libsvm row begins with, the last arff attribute")
+                         ->group(group);
   flags.both.push_back(
       command.add_option("--labels", import.options.labels, "How many labels; arff: the last attributes")
           ->check(CLI::PositiveNumber)
@@ -97,7 +108,7 @@ void run_labelled_import(LabelledImport import, LabelledFormat format, const Com
   if (common.json) {
     nlohmann::ordered_json json = labelled_json(data, summary);
     if (numbered) {
-      json["first_label"] = numbering.first_label;
+      if (!data.multiclass) json["first_label"] = numbering.first_label;
       json["first_feature"] = numbering.first_feature;
     }
     json["out"] = import.out;
@@ -105,10 +116,11 @@ void run_labelled_import(LabelledImport import, LabelledFormat format, const Com
     fmt::print("{}\n", json_text(json));
     return;
   }
-  fmt::print("{} row{}, {}, {} label{} -> {} in {}\n", with_commas(data.rows), data.rows == 1 ? "" : "s",
-             context_text(data, summary), with_commas(data.labels), data.labels == 1 ? "" : "s",
-             styled(import.out, Style::strong), human_seconds(seconds));
-  if (numbered)
+  fmt::print("{} row{}, {}, {} -> {} in {}\n", with_commas(data.rows), data.rows == 1 ? "" : "s",
+             context_text(data, summary), answers_text(data), styled(import.out, Style::strong),
+             human_seconds(seconds));
+  if (numbered && data.multiclass) fmt::print("  features were counted from {}\n", numbering.first_feature);
+  if (numbered && !data.multiclass)
     fmt::print("  labels were counted from {}, features from {}\n", numbering.first_label, numbering.first_feature);
   fmt::print("{}", labels_text(data, summary));
 }

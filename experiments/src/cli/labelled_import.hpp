@@ -25,6 +25,8 @@ struct LabelledImport {
 /// The options of labelled formats by the format they belong to.
 struct LabelledFlags {
   std::vector<const CLI::Option*> both;
+  const CLI::Option* class_column = nullptr;  ///< of arff, and what makes a csv file labelled data
+  const CLI::Option* multiclass = nullptr;    ///< of arff and libsvm
   std::vector<const CLI::Option*> arff;
   std::vector<const CLI::Option*> libsvm;
 };

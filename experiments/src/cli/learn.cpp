@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 #include "cli/choice.hpp"
 #include "cli/command.hpp"
 #include "cli/estimator_help.hpp"
+#include "cli/learning_rows.hpp"
 #include "cli/logging_policies.hpp"
 #include "cli/number_options.hpp"
 #include "cli/outputs.hpp"
@@ -17,14 +19,13 @@
 #include "report/learning_text.hpp"
 #include "report/terminal.hpp"
 #include "report/version.hpp"
-#include "scrm/engine/balance_heuristic_source.hpp"
+#include "scrm/engine/exploration.hpp"
 #include "scrm/engine/learn.hpp"
 #include "scrm/engine/masked_source.hpp"
+#include "scrm/engine/match_names.hpp"
 #include "scrm/engine/memory_ledger.hpp"
-#include "scrm/engine/memory_source.hpp"
 #include "scrm/engine/policy_kind.hpp"
 #include "scrm/engine/read_policy.hpp"
-#include "scrm/engine/shard_source.hpp"
 #include "scrm/io/atomic_file.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/path_checks.hpp"
@@ -32,22 +33,19 @@
 namespace scrm {
 namespace {
 
-// Keeps the holdout apart from the splits that choose lambda.
-constexpr std::uint32_t kHoldoutSplit = 1000;
-// The share of the budget that rows may take; the rest is for passes and gradients.
-constexpr double kRowsShare = 0.7;
+// Of what a progress bar counts.
+constexpr double kProgressSteps = 1000;
 
 struct LearnCommand {
   CommonOptions common;
-  std::vector<std::string> data;
-  std::vector<std::string> logging_policies;
+  LearningRowsOptions rows;
   std::string out;
   bool overwrite = false;
-  std::string kind = "gaussian";
+  std::string kind;  ///< empty: what suits the actions
   FeatureMap features = FeatureMap::linear;
   Mixing mixing = Mixing::joint;
   double scale = 0.5;
-  double epsilon = 0;
+  double epsilon = 0.1;
   std::string start;
   std::string lambda = "auto";
   std::vector<double> lambda_grid;
@@ -56,12 +54,20 @@ struct LearnCommand {
   std::string clip = "auto";
   std::string bound;
   double holdout = 0.2;
-  bool reward = false;
   LearnOptions options;
 };
 
 MemoryLedger memory_left(const LearnCommand& command) {
   return MemoryLedger::of_process(command.common.memory);
+}
+
+/// The first kind that can be learned and acts on these actions.
+const PolicyKindDefinition& kind_for(ActionKind action) {
+  for (const PolicyKindDefinition& kind : policy_kinds()) {
+    const bool acts = std::find(kind.actions.begin(), kind.actions.end(), action) != kind.actions.end();
+    if (acts && kind.score_gradient != nullptr) return kind;
+  }
+  throw Error(ErrorKind::run, fmt::format("no kind of policy learns {} actions", to_string(action)));
 }
 
 /// A mean for the start: where the logged actions are, weights do not vanish.
@@ -80,9 +86,12 @@ double mean_centre(Source& source, const PolicyKindDefinition& kind, const Learn
 }
 
 Policy start_policy(Source& source, const LearnCommand& command) {
-  if (!command.start.empty()) return read_policy(command.start, memory_left(command).left());
-  const PolicyKindDefinition& kind = policy_kind(PolicyKind(command.kind));
   const Schema& schema = source.schema();
+  if (!command.start.empty()) {
+    return match_names(read_policy(command.start, memory_left(command).left()), schema, command.start);
+  }
+  const PolicyKindDefinition& kind =
+      command.kind.empty() ? kind_for(schema.action_kind) : policy_kind(PolicyKind(command.kind));
   const std::int64_t outputs = kind.format.theta == ThetaRows::per_action ? schema.num_actions : 1;
   const std::int64_t parameters = outputs * (1 + mapped_features(command.features, schema.features));
   // It is copied once before the search begins.
@@ -90,7 +99,7 @@ Policy start_policy(Source& source, const LearnCommand& command) {
                               fmt::format("a policy of {} parameters", parameters), "linear --features");
   Policy policy = zero_policy(kind.format.kind, command.features, source.schema());
   policy.scale = command.scale;
-  policy.epsilon = command.epsilon;
+  if (kind.format.epsilon) policy.epsilon = command.epsilon;
   policy.mixing = command.mixing;
   if (kind.centre != nullptr && source.schema().action_kind == ActionKind::continuous) {
     policy.theta.front() = mean_centre(source, kind, command);
@@ -128,40 +137,6 @@ void parse_bound(LearnCommand& command) {
   command.options.minimize.bound = {{*low, *high}};
 }
 
-/// A copy of the rows in memory where that fits the budget; null where it does not, and every pass reads the shards
-/// again.
-std::unique_ptr<MemorySource> hold_rows(Source& rows, const Dataset& dataset, const LearnCommand& command) {
-  double bytes = static_cast<double>(rows.blocks()) * static_cast<double>(block_buffer_bytes(rows.schema()));
-  // Entries of sparse rows are not in that number; the files are a fair guess at their size.
-  for (const Shard& shard : dataset.shards()) bytes += rows.schema().sparse ? 2 * static_cast<double>(shard.bytes) : 0;
-  const std::size_t left = memory_left(command).left();
-  if (bytes > kRowsShare * static_cast<double>(left)) {
-    const double held = static_cast<double>(command.common.memory) - static_cast<double>(left);
-    print_warning(
-        fmt::format("holding the rows would take a budget of {}, so they are read from the shards for every pass",
-                    human_bytes(held + bytes / kRowsShare)),
-        command.common.quiet);
-    return nullptr;
-  }
-  MemoryLedger ledger(left);
-  ledger.charge(static_cast<std::size_t>(bytes), "holding the rows");
-  PassOptions reading = command.common.pass("reading");
-  reading.memory = ledger.left();
-  return std::make_unique<MemorySource>(rows, reading, command.options.skip_bad_rows);
-}
-
-/// Weighs rows against all logging policies together, where they are given.
-std::unique_ptr<Source> balance(Source& source, const Dataset& dataset, const LearnCommand& command) {
-  auto policies = load_logging_policies(command.logging_policies, dataset, command.common);
-  std::vector<double> shares;
-  for (const int rollout : dataset.rollouts()) {
-    double rows = 0;
-    for (const Shard& shard : dataset.shards()) rows += shard.rollout == rollout ? static_cast<double>(shard.rows) : 0;
-    shares.push_back(rows / static_cast<double>(dataset.rows()));
-  }
-  return std::make_unique<BalanceHeuristicSource>(source, std::move(policies), std::move(shares));
-}
-
 std::string output_path(const LearnCommand& command, double lambda, std::size_t policies) {
   if (policies == 1) return command.out;
   const std::size_t dot = command.out.rfind(".toml");
@@ -171,8 +146,8 @@ std::string output_path(const LearnCommand& command, double lambda, std::size_t 
 
 /// Fails now where writing the policies would fail after the search, or destroy something.
 void prepare_outputs(const LearnCommand& command) {
-  std::vector<std::string> inputs = command.data;
-  inputs.insert(inputs.end(), command.logging_policies.begin(), command.logging_policies.end());
+  std::vector<std::string> inputs = command.rows.data;
+  inputs.insert(inputs.end(), command.rows.logging_policies.begin(), command.rows.logging_policies.end());
   if (!command.start.empty()) inputs.push_back(command.start);
   const LearnOptions& options = command.options;
   const std::size_t policies = options.lambda_rule == LambdaRule::given ? options.lambdas.size() : 1;
@@ -186,9 +161,28 @@ void prepare_outputs(const LearnCommand& command) {
 
 std::string provenance(const LearnCommand& command, const LearnedPolicy& learned) {
   return fmt::format("learned by scrm {} from {} rows of {}\nestimator {}, lambda {}, penalty {}, l2 {}, objective {}",
-                     version(), static_cast<std::int64_t>(learned.value.rows), fmt::join(command.data, " "),
+                     version(), static_cast<std::int64_t>(learned.value.rows), fmt::join(command.rows.data, " "),
                      command.estimator, learned.lambda, name_of(kPenaltyNames, command.options.rules.penalty),
                      command.options.rules.l2, learned.value.objective);
+}
+
+/// What the policy file says besides parameters: names, and which rows it has seen.
+Policy with_names(Policy policy, const Schema& schema, const Training& training) {
+  policy.inputs = schema.context_columns;
+  policy.actions = schema.action_names;
+  policy.training = training;
+  return policy;
+}
+
+PassOptions learning_pass(const LearnCommand& command, LearnOptions& options) {
+  PassOptions pass = command.common.pass("learning");
+  pass.progress = nullptr;  // a search does not know how many passes it needs
+  if (const Progress bar = progress_bar("learning", command.common.quiet, "")) {
+    options.on_share = [bar](double share) {
+      bar(static_cast<std::int64_t>(kProgressSteps * share), static_cast<std::int64_t>(kProgressSteps));
+    };
+  }
+  return pass;
 }
 
 /// What the rows held out say about a policy, by the estimator it was learned with.
@@ -203,8 +197,8 @@ void add_held_out(Source& source, const RowMask& held_out, const LearnReport& re
   const std::vector<NamedPolicy> policies = {
       {"learned", make_target_policy(outcome.learned.policy, source.schema(), outcome.path)}};
   const EvaluationReport evaluation = evaluate(rows, policies, options, command.common.pass("evaluating"));
-  outcome.held_out = evaluation.policies.front().estimates.front();
-  outcome.held_out_diagnostics = evaluation.policies.front().diagnostics;
+  outcome.held_out = evaluation.policies.front();
+  outcome.held_out_rows = evaluation.rows;
 }
 
 void run_learn(LearnCommand& command) {
@@ -221,36 +215,36 @@ void run_learn(LearnCommand& command) {
   prepare_outputs(command);
   const Stopwatch watch;
   LearnContext context;
-  ReadOptions read;
-  read.reward = command.reward;
-  ShardSource shards(Dataset(command.data, read));
-  std::unique_ptr<Source> balanced;
-  if (!command.logging_policies.empty()) balanced = balance(shards, shards.dataset(), command);
-  Source& rows = balanced ? *balanced : shards;
-  const std::unique_ptr<MemorySource> held = hold_rows(rows, shards.dataset(), command);
-  context.streamed = held == nullptr;
-  Source& source = held ? *held : rows;
+  command.rows.skip_bad_rows = options.skip_bad_rows;
+  LearningRows rows(command.rows, command.common);
+  context.streamed = rows.streamed();
+  context.outcome = rows.schema().outcome.value_or(Outcome::loss);
+  Source& source = rows.source();
 
   const Policy start = start_policy(source, command);
-  const RowMask train = RowMask::random(source.rows(), 1 - command.holdout, options.seed, kHoldoutSplit);
+  const Training training{source.rows(), command.holdout, options.seed, rows.fingerprint()};
+  const RowMask train = holdout_mask(source.rows(), command.holdout, options.seed);
   const RowMask held_out = ~train;
   context.held_out_rows = held_out.count();
   if (context.held_out_rows > 0) {
     options.rows = &train;
     require_pass_fits(MaskedSource(source, held_out), command.common.pass("evaluating"), "--holdout 0");
   }
-  PassOptions silent = command.common.pass("learning");
-  silent.progress = nullptr;  // a search does not know how many passes it needs
-  const LearnReport report = learn(source, start, options, silent);
+  const PassOptions pass = learning_pass(command, options);
+  const LearnReport report = learn(source, start, options, pass);
 
   std::vector<LearnOutcome> outcomes;
   for (const LearnedPolicy& learned : report.policies) {
-    LearnOutcome outcome{learned, output_path(command, learned.lambda, report.policies.size()), {}, {}};
+    LearnOutcome outcome{learned, output_path(command, learned.lambda, report.policies.size())};
+    outcome.exploration = measure_exploration(source, learned.policy, pass);
     if (context.held_out_rows > 0) add_held_out(source, held_out, report, command, outcome);
     require_replaceable(outcome.path, command.overwrite);  // the search may have taken hours
-    write_policy(outcome.path, learned.policy, provenance(command, learned));
+    write_policy(outcome.path, with_names(learned.policy, rows.schema(), training), provenance(command, learned));
     outcomes.push_back(std::move(outcome));
   }
+  context.labels = rows.schema().action_kind == ActionKind::multilabel;
+  context.action_names = rows.schema().action_names;
+  context.loss = report.loss;
   context.estimator = command.estimator;
   context.penalty = options.rules.penalty;
   context.holdout = command.holdout;
@@ -259,7 +253,7 @@ void run_learn(LearnCommand& command) {
   fmt::print("{}", command.common.json ? json_text(learning_json(report, outcomes, context)) + "\n"
                                        : learning_text(report, outcomes, context));
   for (const LearnOutcome& outcome : outcomes) {
-    for (const std::string& warning : learning_warnings(outcome))
+    for (const std::string& warning : learning_warnings(outcome, context))
       print_warning(fmt::format("{}: {}", outcome.path, warning), command.common.quiet);
   }
 }
@@ -273,7 +267,7 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
     names.emplace_back(kind.format.kind.name());
   }
   const std::map<std::string, FeatureMap> maps = {{"linear", FeatureMap::linear}, {"quadratic", FeatureMap::quadratic}};
-  app.add_option("--kind", command.kind, names_of_kinds(learnable))
+  app.add_option("--kind", command.kind, names_of_kinds(learnable) + "; default: what suits the actions")
       ->check(CLI::IsMember(names).description(""))
       ->type_name("K");
   choose_among(app.add_option("--features", command.features, "linear or quadratic; default linear"), maps)
@@ -281,7 +275,10 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
   app.add_option("--scale", command.scale, "Standard deviation of gaussian, or of log a for lognormal; default 0.5")
       ->check(CLI::PositiveNumber)
       ->type_name("X");
-  app.add_option("--epsilon", command.epsilon, "Share of uniform actions mixed in; default 0")
+  app.add_option(
+         "--epsilon", command.epsilon,
+         "Share of uniform actions mixed into softmax and multilabel: exploration, without which there is nothing to "
+         "learn from the next logs; default 0.1")
       ->check(CLI::Range(0.0, 1.0))
       ->type_name("X");
   choose_among(
@@ -320,8 +317,9 @@ void add_learn_command(CLI::App& program) {
   auto command = std::make_shared<LearnCommand>();
   CLI::App& app = *program.add_subcommand("learn", "Fit a policy to logged rows by counterfactual risk minimization");
   app.footer(estimator_help(learning_estimator_names()) +
-             "\nExample:\n  scrm learn logs --kind gaussian --scale 0.5 --lambda auto --out better.toml");
-  app.add_option("data", command->data, "Shards (.h5 files) or folders of them")->required()->type_name("DATA");
+             "\nExample:\n  scrm learn logs --out better.toml\n  scrm learn logs --kind gaussian --scale 0.5 --lambda "
+             "0.1,1,10 --out better.toml");
+  app.add_option("data", command->rows.data, "Shards (.h5 files) or folders of them")->required()->type_name("DATA");
   app.add_option("--out", command->out, "Policy file to write")->required()->type_name("FILE");
   app.add_flag("--overwrite", command->overwrite, "Replace a policy file that is there already");
   add_policy_options(app, *command);
@@ -338,9 +336,9 @@ void add_learn_command(CLI::App& program) {
       ->check(CLI::NonNegativeNumber)
       ->type_name("X");
   app.add_option("--seed", command->options.seed, "Seed of holdout, splits and restarts; default 0")->type_name("S");
-  add_logging_policy_option(app, command->logging_policies, "to weigh rows by the balance heuristic");
+  add_logging_policy_option(app, command->rows.logging_policies, "to weigh rows by the balance heuristic");
   app.add_flag("--skip-bad-rows", command->options.skip_bad_rows, "Go on without bad rows");
-  add_reward_flag(app, command->reward);
+  add_reward_flag(app, command->rows.reward);
   add_common_options(app, command->common);
   app.callback([command] { run_learn(*command); });
 }

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/help_formatter.hpp"
+#include "cli/help/help_formatter.hpp"
 #include "cli/openblas_repair.hpp"
 #include "cli/outputs.hpp"
 #include "cli/thread_reserve.hpp"
@@ -44,6 +44,7 @@ void register_commands(CLI::App& program) {
   add_learn_command(program);
   add_act_command(program);
   add_sweep_command(program);
+  add_shell_commands(program);
 }
 
 /// What `scrm` alone says: enough to take the first step.

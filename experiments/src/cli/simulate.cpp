@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/choice.hpp"
 #include "cli/command.hpp"
 #include "cli/outputs.hpp"
 #include "report/clock.hpp"
@@ -133,7 +134,11 @@ void add_simulate_command(CLI::App& program) {
   CLI::App& app = *program.add_subcommand("simulate", "Write logs of a built-in environment");
   app.footer(environment_help() +
              "\nExample:\n  scrm simulate pricing --rows 100000 --seed 1 --out logs --shards 4 --compress gzip");
-  app.add_option("environment", command->environment, "Which environment; see below")->required()->type_name("ENV");
+  std::vector<std::string> names;
+  for (const EnvironmentEntry& entry : environments()) names.emplace_back(entry.name);
+  suggest(app.add_option("environment", command->environment, "Which environment; see below"), names)
+      ->required()
+      ->type_name("ENV");
   app.add_option("--rows", command->rows.rows, "Rows to log")
       ->required()
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 48))

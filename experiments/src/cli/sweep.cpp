@@ -100,6 +100,10 @@ void print_json(const SweepCommand& command, const SweepReport& report, std::siz
                 double cpu_seconds) {
   nlohmann::json table = nlohmann::json::array();
   for (const SweepCell& cell : sweep_cells(report.runs)) table.push_back(to_json(cell));
+  nlohmann::json left_out = nlohmann::json::array();
+  for (const InapplicableMethod& method : report.inapplicable) {
+    left_out.push_back({{"environment", method.environment}, {"method", method.method}, {"reason", method.reason}});
+  }
   const nlohmann::json out = {{"archive", command.options.out},
                               {"runs", report.runs.size()},
                               {"failed", failed},
@@ -107,12 +111,15 @@ void print_json(const SweepCommand& command, const SweepReport& report, std::siz
                               {"seconds", seconds},
                               {"cpu_seconds", cpu_seconds},
                               {"threads", command.common.threads},
-                              {"table", table}};
+                              {"table", table},
+                              {"not_applicable", left_out}};
   fmt::print("{}\n", json_text(out));
 }
 
 void print_summary(const SweepCommand& command, const SweepReport& report, double seconds, double cpu_seconds) {
-  fmt::print("{}", sweep_table(sweep_cells(report.runs)));
+  std::vector<SweepCell> cells = sweep_cells(report.runs);
+  add_inapplicable(report.inapplicable, cells);
+  fmt::print("{}", sweep_table(cells));
   fmt::print(
       "\n{} run{}{} in {} ({} of CPU time). Loss: mean ± sd over seeds, lambda the best of the list by its mean.\n",
       with_commas(static_cast<std::int64_t>(report.runs.size())), report.runs.size() == 1 ? "" : "s",
@@ -171,7 +178,12 @@ std::string keys_help() {
   for (const SweepOption& option : sweep_options()) {
     text += fmt::format("  {:<19}{} ({})\n", option.key, option.help, option.values);
   }
-  return text + "[method.NAME] makes a method NAME of its own with like = \"METHOD\".\n\n";
+  return text +
+         "[method.NAME] makes a method NAME of its own with like = \"METHOD\".\n"
+         "Left out, past and warm_start are, for continuous actions, \"last\" and true, as in the paper. For labelled\n"
+         "data they are \"all-balance\" (the paper: \"all-naive\", which holds with protocol = \"published\") and "
+         "false.\n"
+         "So they are on categorical and multilabel, which the paper does not have.\n\n";
 }
 
 }  // namespace

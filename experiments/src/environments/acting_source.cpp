@@ -35,10 +35,13 @@ Schema acted_schema(const Policy& policy, const Schema& contexts, ActionKind act
   schema.features = contexts.features;
   schema.sparse = contexts.sparse;
   schema.context_type = contexts.context_type;
+  schema.context_columns = contexts.context_columns;
+  schema.outcome = contexts.outcome;
   const PolicyKindDefinition& kind = policy_kind(policy.kind);
   schema.action_kind = kind.actions.size() == 1 ? kind.actions.front() : action_kind;
   if (schema.action_kind != ActionKind::continuous) {
     schema.num_actions = says_its_actions(policy) ? policy.outputs : num_actions;
+    if (policy.actions.size() == static_cast<std::size_t>(schema.num_actions)) schema.action_names = policy.actions;
   }
   if (schema.action_kind == ActionKind::multilabel) {
     const bool joint = kind.format.mixing && policy.mixing == Mixing::joint && policy.epsilon > 0;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -40,6 +41,13 @@ class CategoricalEnvironment final : public Environment {
   void losses(const EnvironmentRows& rows, const Block& actions, double* out) const noexcept override {
     for (int i = 0; i < rows.rows; ++i) out[i] = actions.category[i] == static_cast<int>(rows.state[i]) ? 0.0 : 1.0;
   }
+
+  bool has_optimal_actions() const noexcept override { return true; }
+  void optimal_actions(const EnvironmentRows& rows, double* out) const noexcept override {
+    std::copy_n(rows.state, rows.rows, out);
+  }
+
+  RunOptions defaults() const override { return discrete_defaults(); }
 
  private:
   /// A draw from the softmax of the true scores: the largest score after Gumbel noise is added to each.

@@ -40,6 +40,7 @@ class GaussianEnvironment final : public Environment {
     }
   }
 
+  bool has_optimal_actions() const noexcept override { return true; }
   void optimal_actions(const EnvironmentRows& rows, double* out) const noexcept override {
     std::copy_n(rows.state, rows.rows, out);
   }

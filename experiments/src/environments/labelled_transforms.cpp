@@ -28,7 +28,9 @@ LabelledData projected(const LabelledData& data, std::int64_t width, std::uint64
   out.rows = data.rows;
   out.features = width;
   out.labels = data.labels;
+  out.multiclass = data.multiclass;
   out.label = data.label;
+  out.category = data.category;
   out.context.assign(static_cast<std::size_t>(data.rows * width), 0.0);
   for (std::int64_t i = 0; i < data.rows; ++i) {
     double* row = out.context.data() + i * width;
@@ -38,6 +40,40 @@ LabelledData projected(const LabelledData& data, std::int64_t width, std::uint64
     });
   }
   return out;
+}
+
+LabelledData standardized(LabelledData data) {
+  const auto features = static_cast<std::size_t>(data.features);
+  const auto n = static_cast<double>(std::max<std::int64_t>(1, data.rows));
+  std::vector<double> mean(features, 0.0), square(features, 0.0);
+  const auto each = [&data](const auto& visit) {
+    for (std::int64_t i = 0; i < data.rows; ++i) visit_row(data, i, visit);
+  };
+  each([&](std::int64_t j, double value) { mean[static_cast<std::size_t>(j)] += value / n; });
+  // Entries that sparse rows leave out are as far from the mean as zero is.
+  std::vector<double> entries(features, 0.0);
+  each([&](std::int64_t j, double value) {
+    const auto at = static_cast<std::size_t>(j);
+    square[at] += (value - mean[at]) * (value - mean[at]);
+    entries[at] += 1;
+  });
+  for (std::size_t j = 0; j < features; ++j) {
+    square[j] += (n - entries[j]) * mean[j] * mean[j];
+    const double sd = std::sqrt(square[j] / n);
+    // A spread of nothing but rounding is none.
+    square[j] = sd > 1e-12 * std::abs(mean[j]) ? 1 / sd : 0;
+  }
+  if (data.sparse) {
+    for (std::size_t e = 0; e < data.values.size(); ++e) {
+      const double factor = square[static_cast<std::size_t>(data.indices[e])];
+      if (factor > 0) data.values[e] *= factor;
+    }
+    return data;
+  }
+  for (std::size_t at = 0; at < data.context.size(); ++at) {
+    data.context[at] = (data.context[at] - mean[at % features]) * square[at % features];
+  }
+  return data;
 }
 
 LabelledData of_unit_length(LabelledData data) {

@@ -25,6 +25,10 @@ void visit_row(const LabelledData& data, std::int64_t i, Visit visit) {
 /// Every row times a matrix of N(0, 1/width) entries, each keyed by its place.
 LabelledData projected(const LabelledData& data, std::int64_t width, std::uint64_t seed);
 
+/// Every feature divided by its standard deviation over all rows, and dense ones centred first, so that the units it
+/// came in do not matter; features that never vary become zero where they are dense. No label is looked at.
+LabelledData standardized(LabelledData data);
+
 /// Every row divided by its length; rows of zeros stay.
 LabelledData of_unit_length(LabelledData data);
 

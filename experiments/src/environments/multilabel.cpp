@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -52,6 +53,13 @@ class MultilabelEnvironment final : public Environment {
       out[i] = static_cast<double>(wrong) / labels_;
     }
   }
+
+  bool has_optimal_actions() const noexcept override { return true; }
+  void optimal_actions(const EnvironmentRows& rows, double* out) const noexcept override {
+    for (int k = 0; k < labels_; ++k) std::copy_n(rows.state + k * kBlockRows, rows.rows, out + k * kBlockRows);
+  }
+
+  RunOptions defaults() const override { return discrete_defaults(); }
 
  private:
   int labels_;

@@ -48,6 +48,7 @@ class PricingEnvironment final : public Environment {
     }
   }
 
+  bool has_optimal_actions() const noexcept override { return true; }
   void optimal_actions(const EnvironmentRows& rows, double* out) const noexcept override {
     for (int i = 0; i < rows.rows; ++i) {
       double mean = 0;

@@ -15,12 +15,17 @@ inline constexpr double kCertainScore = 36.0;
 /// Problems whose rows are drawn by an environment.
 ProblemFactory make_synthetic_factory(std::unique_ptr<Environment> (*make)(const EnvironmentOptions&));
 
-/// Bandit problems made of supervised data: a row is met, bits are chosen, and the share of wrong ones is the loss.
+/// Bandit problems made of supervised data. Of labels: a row is met, bits are chosen, and the share of wrong ones is
+/// the loss. Of classes: one is chosen, and the loss is 1 where it is wrong.
 ProblemFactory make_labelled_factory(std::shared_ptr<const LabelledData> data, const LabelledTraits& traits);
 
-/// One of them, of data that is transformed already.
-std::shared_ptr<const BanditProblem> make_labelled_problem(std::shared_ptr<const LabelledData> data, ProblemShape shape,
-                                                           std::uint64_t seed, const RunOptions& options, double bonus);
+/// One of them, of data that is transformed already: of labels, or of classes.
+std::shared_ptr<const BanditProblem> make_multilabel_problem(std::shared_ptr<const LabelledData> data,
+                                                             ProblemShape shape, std::uint64_t seed,
+                                                             const RunOptions& options, double bonus);
+std::shared_ptr<const BanditProblem> make_multiclass_problem(std::shared_ptr<const LabelledData> data,
+                                                             ProblemShape shape, std::uint64_t seed,
+                                                             const RunOptions& options);
 
 /// Rows of labelled data that are kept apart for the test.
 std::int64_t labelled_test_rows(std::int64_t rows);

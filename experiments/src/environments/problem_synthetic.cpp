@@ -6,6 +6,7 @@
 #include "environments/problem_factories.hpp"
 #include "environments/record_actions.hpp"
 #include "environments/row_cache.hpp"
+#include "environments/supervised_policies.hpp"
 #include "scrm/engine/memory_source.hpp"
 #include "scrm/engine/policy_kind.hpp"
 #include "scrm/engine/ridge_regression.hpp"
@@ -164,14 +165,45 @@ class SyntheticProblem final : public BanditProblem {
   }
 
   Policy skyline() const override {
-    if (environment_->action_kind() != ActionKind::continuous) {
-      throw Error(ErrorKind::run,
-                  "the right answers are not defined here, so there is no skyline; leave the method out");
-    }
+    const RightAnswers right = right_answers();
+    const LabelledData& data = right.data;
+    if (environment_->action_kind() == ActionKind::categorical) return explored(skyline_classes(data, right.rows));
+    if (environment_->action_kind() == ActionKind::multilabel)
+      return explored(sharpened(skyline_bits(data, right.rows)));
+    Policy policy = start_;
+    policy.scale = 0;
+    policy.theta = fit_ridge(data.context, data.features, right.numbers, kSkylinePenalties).beta;
+    return policy;
+  }
+
+  std::optional<Policy> constant_policy(bool majority) const override {
+    const ActionKind kind = environment_->action_kind();
+    if (kind == ActionKind::continuous || (!majority && kind != ActionKind::multilabel)) return std::nullopt;
+    const RightAnswers right = right_answers();
+    return explored(majority ? majority_policy(right.data, right.rows) : zero_bits(right.data));
+  }
+
+ private:
+  /// Rows of their own, drawn for methods that may look at what was right.
+  struct RightAnswers {
+    LabelledData data;
+    std::vector<std::int64_t> rows;  ///< all of them
+    std::vector<double> numbers;     ///< continuous actions
+  };
+
+  RightAnswers right_answers() const {
     const auto features = environment_->features();
-    std::vector<double> x(static_cast<std::size_t>(kSkylineRows * features)), y;
+    const int actions = environment_->num_actions();
+    RightAnswers right;
+    LabelledData& data = right.data;
+    data.rows = kSkylineRows;
+    data.features = features;
+    data.labels = actions;
+    data.multiclass = environment_->action_kind() == ActionKind::categorical;
+    data.context.resize(static_cast<std::size_t>(kSkylineRows * features));
     std::vector<double> context(static_cast<std::size_t>(features) * kBlockRows),
-        state(static_cast<std::size_t>(environment_->state_columns()) * kBlockRows), optimal(kBlockRows);
+        state(static_cast<std::size_t>(environment_->state_columns()) * kBlockRows),
+        optimal(static_cast<std::size_t>(std::max(1, actions)) * kBlockRows);
     for (std::int64_t first = 0; first < kSkylineRows; first += kBlockRows) {
       const int rows = static_cast<int>(std::min<std::int64_t>(kBlockRows, kSkylineRows - first));
       const EnvironmentRows drawn{{seed_, kSkylineRollout}, first, rows, context.data(), state.data()};
@@ -179,19 +211,40 @@ class SyntheticProblem final : public BanditProblem {
       environment_->optimal_actions(drawn, optimal.data());
       for (int i = 0; i < rows; ++i) {
         for (std::int64_t j = 0; j < features; ++j) {
-          x[static_cast<std::size_t>((first + i) * features + j)] =
+          data.context[static_cast<std::size_t>((first + i) * features + j)] =
               context[static_cast<std::size_t>(j * kBlockRows + i)];
         }
-        y.push_back(optimal[static_cast<std::size_t>(i)]);
+        right.rows.push_back(first + i);
+        add_answer(optimal, i, right);
       }
     }
-    Policy policy = start_;
-    policy.scale = 0;
-    policy.theta = fit_ridge(x, features, y, kSkylinePenalties).beta;
+    return right;
+  }
+
+  void add_answer(const std::vector<double>& optimal, int row, RightAnswers& right) const {
+    const double answer = optimal[static_cast<std::size_t>(row)];
+    switch (environment_->action_kind()) {
+      case ActionKind::continuous:
+        right.numbers.push_back(answer);
+        return;
+      case ActionKind::categorical:
+        right.data.category.push_back(static_cast<std::int32_t>(answer));
+        return;
+      case ActionKind::multilabel:
+        for (int k = 0; k < right.data.labels; ++k) {
+          right.data.label.push_back(optimal[static_cast<std::size_t>(k * kBlockRows + row)] != 0);
+        }
+        return;
+    }
+  }
+
+  /// As all methods are compared, with ε.
+  Policy explored(Policy policy) const {
+    policy.epsilon = start_.epsilon;
+    policy.mixing = start_.mixing;
     return policy;
   }
 
- private:
   std::int64_t first_row(int batch) const { return shape().rows_before.at(static_cast<std::size_t>(batch)); }
 
   /// What all batches are drawn with.
@@ -259,6 +312,8 @@ ProblemFactory make_synthetic_factory(std::unique_ptr<Environment> (*make)(const
   const std::shared_ptr<const Environment> example = make({});
   ProblemFactory factory;
   factory.defaults = example->defaults();
+  factory.action_kind = example->action_kind();
+  factory.knows_right_actions = example->has_optimal_actions();
   factory.shape = [example](const RunOptions& options) { return synthetic_shape(*example, options); };
   factory.make = [make](std::uint64_t seed, const RunOptions& options) {
     EnvironmentOptions environment;

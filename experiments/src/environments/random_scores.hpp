@@ -1,4 +1,5 @@
-/// RandomScores: what the categorical and multilabel environments share, linear scores with parameters from the seed.
+/// RandomScores: what the categorical and multilabel environments share, linear scores with parameters from the seed
+/// and how to learn from them.
 #pragma once
 
 #include <cstdint>
@@ -47,5 +48,16 @@ class RandomScores {
   std::vector<double> first_theta_;
   std::vector<double> true_theta_;
 };
+
+/// Learning from all batches, under the balance heuristic, by searches that begin at θ₀. The paper's protocol for
+/// continuous actions, the last batch alone and a search that begins at the last policy, fails over finitely many
+/// actions: a policy fitted to the first hundred rows is all but certain of what it does, its logs hold little else,
+/// and a search that begins there finds no slope to leave by.
+inline RunOptions discrete_defaults() {
+  RunOptions options;
+  options.past = PastRollouts::balance;
+  options.warm_start = false;
+  return options;
+}
 
 }  // namespace scrm

@@ -71,11 +71,16 @@ const EnvironmentEntry* find(const std::string& name) {
     if (labelled || entry.make != nullptr) names.push_back(entry.name);
   }
   const std::string meant = did_you_mean(name, names, "\"");
-  throw Error(ErrorKind::usage,
-              fmt::format("there is no environment \"{}\"; {}", name,
-                          !meant.empty() ? meant
-                                         : fmt::format("choose among {}{}", fmt::join(names, ", "),
-                                                       labelled ? ", or give the path of a labelled data set" : "")));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format(
+          "there is no environment \"{}\"; {}", name,
+          !meant.empty()
+              ? meant
+              : fmt::format("choose among {}{}", fmt::join(names, ", "),
+                            labelled
+                                ? ", or give the path of a labelled data set, or the name of one NAME.h5 in data_dir"
+                                : "")));
 }
 
 ProblemFactory open_files(const std::vector<std::string>& files, const LabelledTraits& traits) {
@@ -133,6 +138,8 @@ ProblemFactory make_problem_factory(const std::string& name, const std::string& 
     return entry->make != nullptr ? make_synthetic_factory(entry->make) : open_named(*entry, data_dir);
   }
   if (is_path(name)) return open_files({name}, {});
+  const std::filesystem::path own = std::filesystem::path(data_dir) / (name + ".h5");
+  if (std::error_code ignored; std::filesystem::is_regular_file(own, ignored)) return open_files({own.string()}, {});
   fail_unknown(name, true);
 }
 

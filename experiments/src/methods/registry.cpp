@@ -24,6 +24,30 @@ MethodResources bkucb_resources(const ProblemShape&, const RunOptions&, const Hy
 
 namespace {
 
+std::string without_right_actions(const ProblemFactory& environment, const RunOptions&) {
+  return environment.knows_right_actions ? "" : "its right actions are not known";
+}
+
+std::string without_bits(const ProblemFactory& environment, const RunOptions&) {
+  return environment.action_kind == ActionKind::multilabel ? "" : "its actions are not bits";
+}
+
+std::string without_majority(const ProblemFactory& environment, const RunOptions& options) {
+  if (environment.action_kind == ActionKind::continuous) return "its actions are neither bits nor categories";
+  return without_right_actions(environment, options);
+}
+
+std::string without_numbers_or_bits(const ProblemFactory& environment, const RunOptions&) {
+  return environment.action_kind == ActionKind::categorical
+             ? "its actions are categories, and kernel bandits choose numbers or bits"
+             : "";
+}
+
+std::string without_estimator(const ProblemFactory& environment, const RunOptions& options) {
+  if (!options.estimator->label_sums || environment.action_kind == ActionKind::multilabel) return "";
+  return fmt::format("the {} estimator is for actions that are bits", options.estimator->name);
+}
+
 /// A deque, so that what find_method() returned stays where it is when another is registered.
 std::deque<MethodEntry>& registry() {
   static std::deque<MethodEntry> entries = {
@@ -32,13 +56,15 @@ std::deque<MethodEntry>& registry() {
        .description = "learns from all logs of the standing policy",
        .make = make_crm,
        .has_lambda = true,
-       .learns = true},
+       .learns = true,
+       .inapplicable_reason = without_estimator},
       {.name = "scrm",
        .description = "deploys what it learned and learns again",
        .make = make_scrm,
        .has_lambda = true,
        .learns = true,
-       .deploys = true},
+       .deploys = true,
+       .inapplicable_reason = without_estimator},
       {.name = "sbpe",
        .description = "plays what a linear fit to all logs thinks best",
        .make = make_sbpe,
@@ -46,6 +72,7 @@ std::deque<MethodEntry>& registry() {
        .learns = true,
        .deploys = true,
        .incremental = true,
+       .inapplicable_reason = without_numbers_or_bits,
        .lambdas = {0.0},
        .resources = sbpe_resources},
       {.name = "bkucb",
@@ -55,11 +82,21 @@ std::deque<MethodEntry>& registry() {
        .learns = true,
        .deploys = true,
        .incremental = true,
+       .inapplicable_reason = without_numbers_or_bits,
        .lambdas = {1.0, 10.0, 100.0},
        .resources = bkucb_resources},
-      {.name = "skyline", .description = "supervised learning with the right answers", .make = make_skyline},
-      {.name = "all-zeros", .description = "no bit is ever set", .make = make_all_zeros, .labelled_only = true},
-      {.name = "majority", .description = "each bit's majority", .make = make_majority, .labelled_only = true},
+      {.name = "skyline",
+       .description = "supervised learning with the right answers",
+       .make = make_skyline,
+       .inapplicable_reason = without_right_actions},
+      {.name = "all-zeros",
+       .description = "no bit is ever set",
+       .make = make_all_zeros,
+       .inapplicable_reason = without_bits},
+      {.name = "majority",
+       .description = "each bit's majority, or the most frequent class",
+       .make = make_majority,
+       .inapplicable_reason = without_majority},
   };
   return entries;
 }

@@ -21,13 +21,16 @@ constexpr std::int64_t kMaxFeatures = 100000;
 constexpr std::size_t kTextBytes = std::size_t{1} << 20;  // written at once
 
 struct Close {
-  void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+  void operator()(std::FILE* file) const noexcept {
+    if (file != stdout) std::fclose(file);
+  }
 };
 
 class CsvFile {
  public:
-  explicit CsvFile(const AtomicFile& file)
-      : path_(file.path()), file_(std::fopen(file.temporary_path().c_str(), "wb")) {
+  explicit CsvFile(const AtomicFile* file)
+      : path_(file != nullptr ? file->path() : "standard output"),
+        file_(file != nullptr ? std::fopen(file->temporary_path().c_str(), "wb") : stdout) {
     if (!file_) fail();
   }
 
@@ -36,14 +39,14 @@ class CsvFile {
   }
 
   void close() {
-    if (std::fclose(file_.release()) != 0) fail();
+    const bool closed = file_.get() == stdout ? std::fflush(stdout) == 0 : std::fclose(file_.release()) == 0;
+    if (!closed) fail();
   }
 
  private:
   [[noreturn]] void fail() const {
-    throw Error(ErrorKind::file,
-                fmt::format("cannot write: {}; nothing appeared under this name", std::strerror(errno)),
-                {.file = path_});
+    const char* rest = file_.get() == stdout ? "" : "; nothing appeared under this name";
+    throw Error(ErrorKind::file, fmt::format("cannot write: {}{}", std::strerror(errno), rest), {.file = path_});
   }
 
   std::string path_;
@@ -74,25 +77,53 @@ void add_context(fmt::memory_buffer& text, const Block& block, int row, std::vec
   }
 }
 
-void add_row(fmt::memory_buffer& text, const Block& block, int row, std::vector<double>& full) {
-  add_context(text, block, row, full);
-  if (block.action != nullptr) add_number(text, block.action[row]);
-  if (block.category != nullptr) fmt::format_to(std::back_inserter(text), "{},", block.category[row]);
-  if (block.bits != nullptr) {
-    for (std::int64_t k = 0; k < block.num_actions; ++k) {
-      text.append(block.bits[k * kBlockRows + row] != 0 ? std::string_view("1,") : std::string_view("0,"));
-    }
+/// The texts of rows, one after another.
+class RowTexts {
+ public:
+  RowTexts(const Schema& schema, const ActedCsv& csv) : csv_(csv) {
+    for (const std::string& name : csv.action_names) names_.push_back(csv_field(name));
+    fmt::format_to(std::back_inserter(text_), "{}\n", fmt::join(acted_csv_header(schema, csv), ","));
   }
-  add_number(text, block.propensity != nullptr ? block.propensity[row] : block.log_propensity[row]);
-  if (block.label_propensity != nullptr) add_columns(text, block.label_propensity, block.num_actions, row);
-  text.data()[text.size() - 1] = '\n';  // instead of the last comma
-}
+
+  fmt::memory_buffer& text() noexcept { return text_; }
+
+  void add(const Block& block, int row) {
+    if (csv_.kept != nullptr)
+      text_.append(csv_.kept->next());
+    else
+      add_context(text_, block, row, full_);
+    if (block.action != nullptr) add_number(text_, block.action[row]);
+    if (block.category != nullptr) add_category(block.category[row]);
+    if (block.bits != nullptr) {
+      for (std::int64_t k = 0; k < block.num_actions; ++k) {
+        text_.append(block.bits[k * kBlockRows + row] != 0 ? std::string_view("1,") : std::string_view("0,"));
+      }
+    }
+    add_number(text_, block.propensity != nullptr ? block.propensity[row] : block.log_propensity[row]);
+    if (block.label_propensity != nullptr) add_columns(text_, block.label_propensity, block.num_actions, row);
+    text_.data()[text_.size() - 1] = '\n';  // instead of the last comma
+  }
+
+ private:
+  void add_category(std::int32_t category) {
+    if (names_.empty()) {
+      fmt::format_to(std::back_inserter(text_), "{},", category);
+      return;
+    }
+    text_.append(names_[static_cast<std::size_t>(category)]);
+    text_.push_back(',');
+  }
+
+  const ActedCsv& csv_;
+  std::vector<std::string> names_;
+  fmt::memory_buffer text_;
+  std::vector<double> full_;  // a sparse context
+};
 
 }  // namespace
 
-std::vector<std::string> acted_csv_header(const Schema& schema) {
+std::vector<std::string> acted_columns(const Schema& schema) {
   std::vector<std::string> names;
-  for (std::int64_t j = 0; j < schema.features; ++j) names.push_back(fmt::format("x{}", j));
   const bool multilabel = schema.action_kind == ActionKind::multilabel;
   if (!multilabel) names.emplace_back("action");
   for (int k = 0; multilabel && k < schema.num_actions; ++k) names.push_back(fmt::format("action_{}", k));
@@ -103,7 +134,28 @@ std::vector<std::string> acted_csv_header(const Schema& schema) {
   return names;
 }
 
-void write_acted_csv(Source& source, const AtomicFile& out, const PassOptions& options) {
+std::vector<std::string> acted_csv_header(const Schema& schema, const ActedCsv& csv) {
+  const std::vector<std::string> added = acted_columns(schema);
+  std::vector<std::string> names;
+  if (csv.kept != nullptr) {
+    for (const std::string& name : csv.kept_names) names.push_back(csv_field(name));
+  } else if (!schema.context_columns.empty()) {
+    for (const std::string& name : schema.context_columns) names.push_back(csv_field(name));
+  } else {
+    for (std::int64_t j = 0; j < schema.features; ++j) names.push_back(fmt::format("x{}", j));
+  }
+  for (const std::string& name : added) {
+    if (std::find(names.begin(), names.end(), name) != names.end())
+      throw Error(ErrorKind::usage,
+                  fmt::format("the contexts have a column '{}' already, and acting adds one of this name; name the "
+                              "columns to keep with --keep, without it",
+                              name));
+  }
+  names.insert(names.end(), added.begin(), added.end());
+  return names;
+}
+
+void write_acted_csv(Source& source, const ActedCsv& csv, const PassOptions& options) {
   if (source.schema().features > kMaxFeatures) {
     throw Error(ErrorKind::usage, fmt::format("{} features are too many for the columns of a CSV file; write shards "
                                               "with --out",
@@ -116,11 +168,9 @@ void write_acted_csv(Source& source, const AtomicFile& out, const PassOptions& o
         fmt::format("{} rows at a time take {}, more than the {} allowed", source.group_blocks() * kBlockRows,
                     human_bytes(static_cast<double>(needed)), human_bytes(static_cast<double>(options.memory))));
   }
-  CsvFile file(out);
-  fmt::memory_buffer text;
-  fmt::format_to(std::back_inserter(text), "{}\n", fmt::join(acted_csv_header(source.schema()), ","));
+  RowTexts rows(source.schema(), csv);
+  CsvFile file(csv.file);
   const auto loader = source.make_loader();
-  std::vector<double> full;
   Audit audit;
   for (std::int64_t first = 0; first < source.blocks(); first += source.group_blocks()) {
     const int count = static_cast<int>(std::min<std::int64_t>(source.group_blocks(), source.blocks() - first));
@@ -129,15 +179,15 @@ void write_acted_csv(Source& source, const AtomicFile& out, const PassOptions& o
       const Block block = source.load(*group, first + b, *loader, audit);
       require_no_bad_rows(audit, false);
       for (int i = 0; i < block.rows; ++i) {
-        add_row(text, block, i, full);
-        if (text.size() < kTextBytes) continue;
-        file.write(text);
-        text.clear();
+        rows.add(block, i);
+        if (rows.text().size() < kTextBytes) continue;
+        file.write(rows.text());
+        rows.text().clear();
       }
       if (options.progress) options.progress(block.first_row + block.rows, source.rows());
     }
   }
-  file.write(text);
+  file.write(rows.text());
   file.close();
 }
 

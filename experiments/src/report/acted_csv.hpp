@@ -7,15 +7,28 @@
 #include "scrm/engine/pass.hpp"
 #include "scrm/engine/source.hpp"
 #include "scrm/io/atomic_file.hpp"
+#include "scrm/io/csv_contexts.hpp"
 
 namespace scrm {
 
-/// Names of the columns: x0, x1, ... (context), action or action_0, action_1, ..., propensity or log_propensity,
-/// label_propensity_0, ...
-std::vector<std::string> acted_csv_header(const Schema& schema);
+/// Where the rows go, and what stands in front of each.
+struct ActedCsv {
+  const AtomicFile* file = nullptr;       ///< none: standard output
+  std::vector<std::string> action_names;  ///< of categorical actions, written in place of their numbers
+  std::vector<std::string> kept_names;    ///< columns that the contexts came with, written instead of the features
+  KeptColumns* kept = nullptr;            ///< their fields
+};
+
+/// The columns that acting adds: action or action_0, action_1, ..., propensity or log_propensity, label_propensity_0,
+/// ...
+std::vector<std::string> acted_columns(const Schema& schema);
+
+/// Names of all columns: those that are kept, or of the context (x0, x1, ... where it has none); then those that acting
+/// adds. Throws a usage Error where a kept column has the name of one of these.
+std::vector<std::string> acted_csv_header(const Schema& schema, const ActedCsv& csv);
 
 /// Writes header and rows, every number in digits that read back to the same double. Sparse contexts are
 /// written in full. One thread: what it holds is checked against options.memory.
-void write_acted_csv(Source& source, const AtomicFile& out, const PassOptions& options);
+void write_acted_csv(Source& source, const ActedCsv& csv, const PassOptions& options);
 
 }  // namespace scrm

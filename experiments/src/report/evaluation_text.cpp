@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "report/terminal.hpp"
@@ -68,14 +69,37 @@ const char* interval_name(IntervalKind kind) {
   return "";
 }
 
-std::string estimates_table(const EvaluationReport& report, const EvaluateOptions& options) {
+/// As the command line spells it.
+std::string lower_case(std::string text) {
+  for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return text;
+}
+
+Json estimates_json(const std::vector<Estimate>& estimates) {
+  Json out = Json::array();
+  for (const Estimate& estimate : estimates) out.push_back(estimate_json(estimate));
+  return out;
+}
+
+Json difference_json(const std::optional<Difference>& difference) {
+  if (!difference) return nullptr;
+  return {{"baseline", difference->baseline}, {"estimates", estimates_json(difference->estimates)}};
+}
+
+/// The estimates that a table shows of a policy; null: it is left out.
+using ShownEstimates = const std::vector<Estimate>* (*)(const PolicyReport& policy);
+
+std::string estimates_table(const EvaluationReport& report, const EvaluateOptions& options, const char* value_name,
+                            ShownEstimates shown_estimates) {
   using Align = Table::Align;
-  Table table({"policy", "estimator", "value", "std. error",
+  Table table({"policy", "estimator", value_name, "std. error",
                fmt::format("{:g} % interval ({})", options.level * 100, interval_name(options.interval)), ""},
               {Align::left, Align::left, Align::right, Align::right, Align::right, Align::left});
   for (const PolicyReport& policy : report.policies) {
+    const std::vector<Estimate>* estimates = shown_estimates(policy);
+    if (estimates == nullptr) continue;
     bool first = true;
-    for (const Estimate& estimate : policy.estimates) {
+    for (const Estimate& estimate : *estimates) {
       const int decimals = decimals_for(estimate.standard_error, estimate.value.value_or(0));
       const std::string interval =
           estimate.low && estimate.high
@@ -87,6 +111,21 @@ std::string estimates_table(const EvaluationReport& report, const EvaluateOption
     }
   }
   return table.text(2);
+}
+
+/// Policy minus baseline, under a line that says what is compared. Nothing where there is no baseline.
+std::string difference_text(const EvaluationReport& report, const EvaluateOptions& options, Outcome outcome) {
+  const auto compared = std::find_if(report.policies.begin(), report.policies.end(),
+                                     [](const PolicyReport& policy) { return policy.difference.has_value(); });
+  if (compared == report.policies.end()) return {};
+  const std::string& name = compared->difference->baseline;
+  const std::string baseline = name == kLoggedBaseline
+                                   ? fmt::format("the mean {} of the logged actions", to_string(outcome))
+                                   : styled(name, Style::plain);
+  return fmt::format("\npolicy minus {}, paired on the same rows:\n", baseline) +
+         estimates_table(report, options, "difference", [](const PolicyReport& policy) {
+           return policy.difference ? &policy.difference->estimates : nullptr;
+         });
 }
 
 std::string diagnostics_table(const EvaluationReport& report) {
@@ -110,13 +149,12 @@ std::string diagnostics_table(const EvaluationReport& report) {
 
 }  // namespace
 
-Json evaluation_json(const EvaluationReport& report, const EvaluationContext& context) {
+Json evaluation_json(const EvaluationReport& report, const EvaluateOptions& options, const EvaluationContext& context) {
   Json policies = Json::array();
   for (const PolicyReport& policy : report.policies) {
-    Json estimates = Json::array();
-    for (const Estimate& estimate : policy.estimates) estimates.push_back(estimate_json(estimate));
     policies.push_back({{"name", policy.name},
-                        {"estimates", std::move(estimates)},
+                        {"estimates", estimates_json(policy.estimates)},
+                        {"difference", difference_json(policy.difference)},
                         {"diagnostics", diagnostics_json(policy.diagnostics)}});
   }
   Json reasons = Json::object();
@@ -130,6 +168,8 @@ Json evaluation_json(const EvaluationReport& report, const EvaluationContext& co
       {"skipped_rows_by_reason", std::move(reasons)},
       {"seconds", context.seconds},
       {"threads", context.threads},
+      {"outcome", to_string(context.outcome)},
+      {"interval", {{"kind", lower_case(interval_name(options.interval))}, {"level", options.level}}},
       {"logged_loss", {{"mean", report.loss.true_mean()}, {"min", report.loss.lowest}, {"max", report.loss.highest}}},
       {"policies", std::move(policies)}};
 }
@@ -142,10 +182,11 @@ std::string evaluation_text(const EvaluationReport& report, const EvaluateOption
   const int decimals = decimals_for(shown_error, report.loss.mean);
   std::string text = fmt::format("{} in {} ({:.1f} million rows/s on {})\n", counted(report.rows, "row"),
                                  human_seconds(context.seconds), rate / 1e6, counted(context.threads, "thread"));
-  text += fmt::format("mean loss of the logged actions: {}{}\n\n",
+  text += fmt::format("mean {} of the logged actions: {}{}\n\n", to_string(context.outcome),
                       styled(shown(report.loss.true_mean(), decimals), Style::strong),
                       shown_error ? fmt::format(" (std. error {})", shown(shown_error, decimals)) : "");
-  text += estimates_table(report, options) + "\n" + diagnostics_table(report);
+  text += estimates_table(report, options, "value", [](const PolicyReport& policy) { return &policy.estimates; });
+  text += difference_text(report, options, context.outcome) + "\n" + diagnostics_table(report);
   if (report.skipped_rows > 0) {
     text += fmt::format("\n{} {} left out:\n", counted(report.skipped_rows, "bad row"),
                         report.skipped_rows == 1 ? "was" : "were");

@@ -101,13 +101,13 @@ void add_context(const Inspection& inspection, Json& json) {
   for (const Moments& feature : summary.features) json["context"].push_back(distribution_json(feature));
 }
 
-std::string listed(const std::vector<std::size_t>& numbers) {
+std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t kMaxListed = 5;
   std::string text;
-  for (std::size_t i = 0; i < std::min(kMaxListed, numbers.size()); ++i) {
-    text += fmt::format("{}{}", i > 0 ? ", " : "", numbers[i]);
+  for (std::size_t i = 0; i < std::min(kMaxListed, names.size()); ++i) {
+    text += fmt::format("{}{}", i > 0 ? ", " : "", names[i]);
   }
-  if (numbers.size() > kMaxListed) text += fmt::format(" and {} more", numbers.size() - kMaxListed);
+  if (names.size() > kMaxListed) text += fmt::format(" and {} more", names.size() - kMaxListed);
   return text;
 }
 
@@ -123,9 +123,9 @@ std::string weights_off_one(const Moments& weights) {
 void remark_on_actions(const Inspection& inspection, std::vector<std::string>& out) {
   const Summary& summary = inspection.summary;
   const bool labels = inspection.schema.action_kind == ActionKind::multilabel;
-  std::vector<std::size_t> never;
+  std::vector<std::string> never;
   for (std::size_t k = 0; k < summary.action_counts.size(); ++k) {
-    if (summary.action_counts[k] == 0) never.push_back(k);
+    if (summary.action_counts[k] == 0) never.push_back(action_name(inspection.schema, k));
   }
   if (!never.empty()) {
     out.push_back(fmt::format("{} never {}: {}; nothing can be said about policies that choose {}",
@@ -171,6 +171,14 @@ void remark_on_propensities(const Inspection& inspection, std::vector<std::strin
 
 }  // namespace
 
+std::string feature_name(const Schema& schema, std::size_t feature) {
+  return schema.context_columns.empty() ? fmt::format("context[{}]", feature) : schema.context_columns[feature];
+}
+
+std::string action_name(const Schema& schema, std::size_t action) {
+  return schema.action_names.empty() ? std::to_string(action) : schema.action_names[action];
+}
+
 bool is_constant(const Moments& weights) {
   return sample_sd(weights) <= kRounding * weights.mean;
 }
@@ -183,21 +191,24 @@ std::int64_t Inspection::bytes() const {
 
 std::vector<std::string> remarks(const Inspection& inspection) {
   const Summary& summary = inspection.summary;
+  const Schema& schema = inspection.schema;
   std::vector<std::string> out;
   if (summary.rows == 0) return out;
   remark_on_actions(inspection, out);
   remark_on_propensities(inspection, out);
   if (summary.rows > 1 && summary.loss.lowest == summary.loss.highest) {
-    out.push_back(fmt::format("every loss is {}: there is nothing to compare policies by", summary.loss.lowest));
+    out.push_back(fmt::format("every {} is {}: there is nothing to compare policies by",
+                              to_string(schema.outcome.value_or(Outcome::loss)), summary.loss.lowest));
   }
   if (summary.rows > 1 && !(std::isfinite(summary.loss.mean) && std::isfinite(summary.loss.square_sum))) {
     out.push_back(
         "the losses are so large that their mean or their spread is beyond the largest number, and no standard error "
         "can be given; divide all losses by a constant");
   }
-  std::vector<std::size_t> constant;
+  std::vector<std::string> constant;
   for (std::size_t j = 0; summary.rows > 1 && j < summary.features.size(); ++j) {
-    if (summary.features[j].lowest == summary.features[j].highest) constant.push_back(j);
+    if (summary.features[j].lowest == summary.features[j].highest)
+      constant.push_back(schema.context_columns.empty() ? std::to_string(j) : schema.context_columns[j]);
   }
   if (!constant.empty()) {
     out.push_back(fmt::format("{}: {}; policies have an intercept already",
@@ -215,6 +226,7 @@ Json inspection_json(const Inspection& inspection) {
                {"features", schema.features},
                {"action_kind", to_string(schema.action_kind)},
                {"num_actions", schema.num_actions},
+               {"outcome", to_string(schema.outcome.value_or(Outcome::loss))},
                {"sparse", schema.sparse},
                {"float32", schema.context_type == FloatType::f32},
                {"bytes", inspection.bytes()},
@@ -236,6 +248,8 @@ Json inspection_json(const Inspection& inspection) {
                                {"mean_weight_z", z_score(weights, 1.0)},
                                {"max_weight", weights.highest}});
   }
+  if (!schema.context_columns.empty()) json["context_columns"] = schema.context_columns;
+  if (!schema.action_names.empty()) json["action_names"] = schema.action_names;
   json["remarks"] = remarks(inspection);
   json["seconds"] = inspection.seconds;
   return json;

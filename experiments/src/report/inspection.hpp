@@ -26,6 +26,10 @@ struct Inspection {
 /// Whether the weights of all rows are one number but for rounding: then they have no standard error to be measured in.
 bool is_constant(const Moments& weights);
 
+/// As the data names it, or by its number.
+std::string feature_name(const Schema& schema, std::size_t feature);
+std::string action_name(const Schema& schema, std::size_t action);
+
 /// Things worth a second look, one sentence each: actions that never occur, features that never change, propensities
 /// that do not add up.
 std::vector<std::string> remarks(const Inspection& inspection);

@@ -122,7 +122,7 @@ void add_range(Table& table, const std::string& name, const Moments& values) {
 std::string ranges_text(const Inspection& inspection) {
   const Summary& summary = inspection.summary;
   Table table({"", "min", "mean", "max", "sd"}, {Align::left, Align::right, Align::right, Align::right, Align::right});
-  add_range(table, "loss", summary.loss);
+  add_range(table, to_string(inspection.schema.outcome.value_or(Outcome::loss)), summary.loss);
   add_range(table, "action", summary.action);
   add_range(table, "propensity", summary.propensity);
   if (inspection.schema.propensity != PropensityForm::linear) {
@@ -131,7 +131,8 @@ std::string ranges_text(const Inspection& inspection) {
   add_range(table, "entries per row", summary.entries_per_row);
   add_range(table, "entry values", summary.entries);
   const std::size_t shown = std::min(kShownFeatures, summary.features.size());
-  for (std::size_t j = 0; j < shown; ++j) add_range(table, fmt::format("context[{}]", j), summary.features[j]);
+  for (std::size_t j = 0; j < shown; ++j)
+    add_range(table, printable(feature_name(inspection.schema, j)), summary.features[j]);
   std::string text = "\n" + table.text(2);
   if (shown < summary.features.size()) {
     text += styled(fmt::format("  and {} more features; --json has them all\n",
@@ -152,7 +153,7 @@ std::string actions_text(const Inspection& inspection) {
   const std::size_t shown = std::min(kShownActions, summary.action_counts.size());
   for (std::size_t k = 0; k < shown; ++k) {
     const auto count = static_cast<double>(summary.action_counts[k]);
-    table.add({std::to_string(k), with_commas(summary.action_counts[k]),
+    table.add({printable(action_name(inspection.schema, k)), with_commas(summary.action_counts[k]),
                percent(count / static_cast<double>(summary.rows)), bar(count / longest)});
   }
   std::string text = "\n" + table.text(2);

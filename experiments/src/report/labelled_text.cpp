@@ -44,6 +44,15 @@ std::string constant_labels_text(const LabelledData& data, const LabelledSummary
     text += fmt::format("  {} {} in every row: {}{}\n", styled("note:", Style::warning), how, fmt::join(names, ", "),
                         names.size() < count ? ", ..." : "");
   };
+  if (data.multiclass) {
+    if (!never.empty()) {
+      const std::size_t count = never.size();
+      never.resize(std::min(count, kShownLabels));
+      text += fmt::format("  {} no row has class {}{}\n", styled("note:", Style::warning), fmt::join(never, ", "),
+                          never.size() < count ? ", ..." : "");
+    }
+    return text;
+  }
   note(never, "labels that are 0");
   note(always, "labels that are 1");
   return text;
@@ -57,7 +66,8 @@ LabelledSummary summarize(const LabelledData& data) {
   summary.entries = std::count_if(numbers.begin(), numbers.end(), [](double value) { return value != 0; });
   const auto labels = static_cast<std::size_t>(data.labels);
   summary.label_counts.assign(labels, 0);
-  for (std::size_t row = 0; row < static_cast<std::size_t>(data.rows); ++row) {
+  for (const std::int32_t category : data.category) ++summary.label_counts[static_cast<std::size_t>(category)];
+  for (std::size_t row = 0; !data.multiclass && row < static_cast<std::size_t>(data.rows); ++row) {
     for (std::size_t k = 0; k < labels; ++k) summary.label_counts[k] += data.label[row * labels + k];
   }
   for (const std::int64_t count : summary.label_counts) summary.labels_set += count;
@@ -72,12 +82,20 @@ std::string context_text(const LabelledData& data, const LabelledSummary& summar
   return text;
 }
 
+std::string answers_text(const LabelledData& data) {
+  const char* plural = data.multiclass ? "es" : "s";
+  return fmt::format("{} {}{}", with_commas(data.labels), data.multiclass ? "class" : "label",
+                     data.labels == 1 ? "" : plural);
+}
+
 std::string labels_text(const LabelledData& data, const LabelledSummary& summary) {
   if (data.rows == 0) return "";
   const auto rows = static_cast<double>(data.rows);
-  std::string text =
-      fmt::format("  {} labels a row on average\n\n", human_number(static_cast<double>(summary.labels_set) / rows));
-  Table table({"label", "rows set", "share"}, {Table::Align::left, Table::Align::right, Table::Align::right});
+  std::string text = data.multiclass ? "\n"
+                                     : fmt::format("  {} labels a row on average\n\n",
+                                                   human_number(static_cast<double>(summary.labels_set) / rows));
+  Table table({data.multiclass ? "class" : "label", data.multiclass ? "rows" : "rows set", "share"},
+              {Table::Align::left, Table::Align::right, Table::Align::right});
   const std::size_t shown = std::min(kShownLabels, summary.label_counts.size());
   for (std::size_t k = 0; k < shown; ++k) {
     const std::int64_t count = summary.label_counts[k];
@@ -95,6 +113,7 @@ nlohmann::ordered_json labelled_json(const LabelledData& data, const LabelledSum
   nlohmann::ordered_json json = {{"format", "scrm-labelled"}, {"name", data.name},     {"rows", data.rows},
                                  {"features", data.features}, {"labels", data.labels}, {"sparse", data.sparse},
                                  {"entries", summary.entries}};
+  if (data.multiclass) json["multiclass"] = true;
   json["density"] = ratio(summary.entries, cells(data));
   json["labels_per_row"] = ratio(summary.labels_set, rows);
   json["label_density"] = ratio(summary.labels_set, rows * data.labels);

@@ -21,6 +21,9 @@ LabelledSummary summarize(const LabelledData& data);
 /// "294 features, dense, 99.8 % not zero".
 std::string context_text(const LabelledData& data, const LabelledSummary& summary);
 
+/// "6 labels" or "10 classes".
+std::string answers_text(const LabelledData& data);
+
 /// Labels a row, the share of rows that has each label, and a note where a label never varies.
 std::string labels_text(const LabelledData& data, const LabelledSummary& summary);
 

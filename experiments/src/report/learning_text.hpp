@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/exploration.hpp"
 #include "scrm/engine/learn.hpp"
 
 namespace scrm {
@@ -15,11 +16,16 @@ namespace scrm {
 struct LearnOutcome {
   LearnedPolicy learned;
   std::string path;
-  std::optional<Estimate> held_out;
-  Diagnostics held_out_diagnostics;
+  std::optional<PolicyReport> held_out = {};  ///< one estimate, in losses
+  std::int64_t held_out_rows = 0;
+  std::optional<Exploration> exploration = {};
 };
 
 struct LearnContext {
+  Outcome outcome = Outcome::loss;        ///< what the rows held; everything here is in losses
+  bool labels = false;                    ///< actions are multilabel
+  std::vector<std::string> action_names;  ///< as the data names them, or empty
+  Moments loss;                           ///< of the rows learned from
   std::string estimator;
   Penalty penalty = Penalty::se;
   double holdout = 0;
@@ -37,6 +43,6 @@ std::string learning_text(const LearnReport& report, const std::vector<LearnOutc
                           const LearnContext& context);
 
 /// What a practitioner must know before deploying a policy; empty when all is well.
-std::vector<std::string> learning_warnings(const LearnOutcome& outcome);
+std::vector<std::string> learning_warnings(const LearnOutcome& outcome, const LearnContext& context);
 
 }  // namespace scrm

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -26,6 +27,7 @@ std::string lambda_text(const SweepCell& cell) {
 }
 
 std::string loss_text(const SweepCell& cell) {
+  if (cell.inapplicable) return styled("not applicable", Style::dim);
   if (cell.runs == cell.failed) return styled("failed", Style::bad);
   if (std::isnan(cell.sd)) return fmt::format("{:.4f}", cell.mean);
   return fmt::format("{:.4f} ± {:.4f}", cell.mean, cell.sd);
@@ -65,6 +67,18 @@ std::vector<SweepCell> sweep_cells(const std::vector<RunRecord>& runs) {
   return cells;
 }
 
+void add_inapplicable(const std::vector<InapplicableMethod>& left_out, std::vector<SweepCell>& cells) {
+  for (const InapplicableMethod& method : left_out) {
+    SweepCell cell;
+    cell.environment = method.environment;
+    cell.method = method.method;
+    cell.inapplicable = true;
+    const auto same = [&](const SweepCell& other) { return other.environment == method.environment; };
+    const auto last = std::find_if(cells.rbegin(), cells.rend(), same);
+    cells.insert(last == cells.rend() ? cells.end() : last.base(), std::move(cell));
+  }
+}
+
 std::string sweep_table(const std::vector<SweepCell>& cells) {
   using enum Table::Align;
   bool several_l2 = false;
@@ -85,8 +99,9 @@ std::string sweep_table(const std::vector<SweepCell>& cells) {
                                     printable(cell.method), lambda_text(cell)};
     if (several_l2) row.push_back(cell.l2 ? fmt::format("{:g}", *cell.l2) : "");
     row.push_back(loss_text(cell));
-    row.push_back(cell.failed > 0 ? fmt::format("{} of {}", cell.runs - cell.failed, cell.runs)
-                                  : fmt::format("{}", cell.runs));
+    row.push_back(cell.inapplicable ? ""
+                  : cell.failed > 0 ? fmt::format("{} of {}", cell.runs - cell.failed, cell.runs)
+                                    : fmt::format("{}", cell.runs));
     table.add(std::move(row));
     environment = cell.environment;
   }

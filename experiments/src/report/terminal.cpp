@@ -73,7 +73,8 @@ class Bar {
     std::string right = fmt::format(" {:3.0f} %", 100 * share);
     const int columns = terminal_columns() - static_cast<int>(shown_width(label_)) - 2;
     if (rate > 0 && columns > 40) {  // a line that wraps cannot be redrawn in place
-      right += fmt::format("  {} {}/s  {} left", short_count(rate), unit_, human_seconds((total - done) / rate));
+      if (!unit_.empty()) right += fmt::format("  {} {}/s", short_count(rate), unit_);
+      right += fmt::format("  {} left", human_seconds((total - done) / rate));
     }
     const int room = columns - static_cast<int>(right.size());
     const int width = std::min(room, 40);

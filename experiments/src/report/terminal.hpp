@@ -24,9 +24,20 @@ void write_stderr(const std::string& text);
 /// bytes that are no UTF-8, are shown as \x1b and never sent.
 std::string printable(std::string_view text);
 
-/// A JSON document as it is printed, in one line: bytes that are no UTF-8, as names of files may hold, become U+FFFD.
+/// Turns every -0.0 below a JSON value into 0.0: a sign that was turned on the way says nothing about a zero.
 template <class Json>
-std::string json_text(const Json& json) {
+void drop_signs_of_zeros(Json& json) {
+  if (json.is_number_float() && json == 0.0) json = 0.0;
+  if (json.is_structured()) {
+    for (Json& part : json) drop_signs_of_zeros(part);
+  }
+}
+
+/// A JSON document as it is printed, in one line and without -0.0: bytes that are no UTF-8, as names of files may hold,
+/// become U+FFFD.
+template <class Json>
+std::string json_text(Json json) {
+  drop_signs_of_zeros(json);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -58,7 +69,7 @@ class Table {
 };
 
 /// A bar with rate and time left on stderr, redrawn at most ten times a second, gone when the work ends. Draws nothing
-/// when stderr is no terminal.
+/// when stderr is no terminal. No unit: no rate.
 Progress progress_bar(const std::string& label, bool quiet, const std::string& unit = "rows");
 
 /// One line on stderr, "warning: ..." and the text made printable, yellow on a terminal, where it takes the place of a

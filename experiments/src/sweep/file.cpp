@@ -58,6 +58,13 @@ class SweepFile::Reader {
     return all != nullptr && all->contains(name) ? all->at(name).as_table() : nullptr;
   }
 
+  /// Whether the file sets this option of an environment and a method, anywhere.
+  bool is_given(const std::string& key, const std::string& environment, const std::string& method) const {
+    const toml::table* tables[] = {&root_, section("environment", environment), section("method", method)};
+    return std::any_of(std::begin(tables), std::end(tables),
+                       [&](const toml::table* table) { return table != nullptr && table->contains(key); });
+  }
+
   void require_known(const toml::table& table, const std::vector<std::string>& known) const {
     for (const auto& [key, node] : table) {
       const std::string name(key.str());
@@ -164,6 +171,13 @@ RunOptions SweepFile::options(const RunOptions& defaults, const std::string& env
   reader_->apply(reader_->root(), options);
   if (const toml::table* own = reader_->section("environment", environment)) reader_->apply(*own, options);
   if (const toml::table* own = reader_->section("method", method)) reader_->apply(*own, options);
+  const bool balanced = options.past == PastRollouts::balance;
+  // Where nobody asked for the balance heuristic, it is an environment's default that gives way: to estimators that
+  // need single labels, and to what the released code does.
+  if (balanced && !reader_->is_given("past", environment, method) &&
+      (options.estimator->label_sums || options.protocol == Protocol::published)) {
+    options.past = PastRollouts::naive;
+  }
   if (options.estimator->label_sums && options.past == PastRollouts::balance) {
     throw Error(ErrorKind::usage,
                 fmt::format("{} / {}: the balance heuristic mixes probabilities of whole actions, and the {} "

@@ -40,6 +40,7 @@ void LoggedBatches::add(const LoggingPolicy& logging_policy) {
 }
 
 void LoggedBatches::pool(std::unique_ptr<Source> batch) {
+  mixed_.reset();  // of the batches before
   if (batches() == 1 || held_) {
     if (fits(rows_logged_)) {
       if (!held_) held_ = std::make_unique<MemorySource>(batch->schema());
@@ -86,15 +87,14 @@ void LoggedBatches::balance() {
                                           "a deployed policy"));
     shares.push_back(static_cast<double>(problem_.shape().batch_rows(b)) / static_cast<double>(rows_logged_));
   }
-  // The mixture is worked out once and held: a search passes over the rows many times.
-  BalanceHeuristicSource mixed(*rows_, std::move(policies), std::move(shares));
-  if (!fits(2 * rows_logged_)) {
-    throw Error(ErrorKind::memory, fmt::format("the balance heuristic holds {} rows twice, which does not fit into the "
-                                               "budget; use past = \"all-naive\" or \"last\"",
-                                               rows_logged_));
+  auto mixed = std::make_unique<BalanceHeuristicSource>(*rows_, std::move(policies), std::move(shares));
+  // The mixture is worked out once and held where it fits: a search passes over the rows many times.
+  if (fits(2 * rows_logged_)) {
+    mixed_ = std::make_unique<MemorySource>(*mixed, pass_, false);
+  } else {
+    mixed_ = std::move(mixed);
   }
-  owned_ = std::make_unique<MemorySource>(mixed, pass_, false);
-  rows_ = owned_.get();
+  rows_ = mixed_.get();
 }
 
 }  // namespace scrm

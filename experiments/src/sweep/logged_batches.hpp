@@ -46,6 +46,7 @@ class LoggedBatches {
   std::int64_t rows_logged_ = 0;
   std::unique_ptr<MemorySource> held_;  // all batches, while they fit
   std::unique_ptr<Source> owned_;       // any other source that rows_ may be
+  std::unique_ptr<Source> mixed_;       // the same rows under the balance heuristic; reads held_ or owned_
   Source* rows_ = nullptr;
 };
 

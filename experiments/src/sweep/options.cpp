@@ -89,9 +89,11 @@ constexpr std::array kOptions = {
     SweepOption{
         .key = "methods", .help = "who plays: names of methods, or of [method.NAME] tables", .values = "a list"},
     SweepOption{.key = "seeds", .help = "every run is done once for each seed", .values = "how many, or a list"},
-    SweepOption{.key = "data_dir",
-                .help = "where scene, yeast and tmc2007 are; else the variable SCRM_DATA_DIR, else ../shared/data",
-                .values = "a folder"},
+    SweepOption{
+        .key = "data_dir",
+        .help = "where scene, yeast, tmc2007 and NAME.h5 of an environment NAME are; else the variable SCRM_DATA_DIR, "
+                "else ../shared/data",
+        .values = "a folder"},
     SweepOption{.key = "protocol",
                 .help = "\"published\" does what the paper's released code does differently",
                 .values = "\"paper\" or \"published\"",
@@ -250,6 +252,11 @@ constexpr std::array kOptions = {
                 .values = "numbers",
                 .read = [](In in, Out out) { out.bandit.lambdas = in.numbers(0); },
                 .print = [](Options o) { return text(o.bandit.lambdas); }},
+    SweepOption{.key = "standardize",
+                .help = "labelled data: whether features are scaled to unit spread; else where rows have a class",
+                .values = "true or false",
+                .read = [](In in, Out out) { out.standardize = in.boolean(); },
+                .print = [](Options o) { return text(o.standardize); }},
 };
 
 }  // namespace

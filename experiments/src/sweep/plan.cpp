@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
-#include "environments/fnv_hash.hpp"
 #include "report/version.hpp"
 #include "scrm/io/error.hpp"
+#include "scrm/io/fnv_hash.hpp"
 
 namespace scrm {
 namespace {
@@ -87,16 +89,19 @@ void SweepPlan::add_experiment(const SweepFile& file, const std::string& environ
                                const std::string& failure) {
   const auto opened = factories_.find(environment);
   const ProblemFactory* factory = opened != factories_.end() ? &opened->second : nullptr;
-  if (factory != nullptr && method.method->labelled_only && !factory->has_labels) {
-    warnings_.push_back(fmt::format("{} is left out on {}: its actions are not bits", method.name, environment));
-    return;
-  }
   Experiment experiment;
   experiment.environment = environment;
   experiment.method = method;
   experiment.factory = factory;
   experiment.failure = failure;
   experiment.options = file.options(factory != nullptr ? factory->defaults : RunOptions{}, environment, method.name);
+  if (factory != nullptr && method.method->inapplicable_reason != nullptr) {
+    std::string reason = method.method->inapplicable_reason(*factory, experiment.options);
+    if (!reason.empty()) {
+      inapplicable_.push_back({environment, method.name, std::move(reason)});
+      return;
+    }
+  }
   // Without its data nothing can be said about an experiment that a later invocation, with data, must agree with.
   if (factory != nullptr) {
     options_text_ += describe(experiment);
@@ -133,6 +138,28 @@ std::string run_key(const RunRecord& run) {
   const auto l2 = run.numbers.find("l2");
   return fmt::format("{} / {} / {} {} / l2 {} / seed {}", run.environment, run.method, run.lambda_rule,
                      run.hyperparameter, l2 != run.numbers.end() ? l2->second : 0.0, run.seed);
+}
+
+void group_by_experiment(std::vector<RunRecord>& runs, std::size_t ordered) {
+  const auto parameters = [](const RunRecord& run) {
+    const auto l2 = run.numbers.find("l2");
+    const double lambda = std::isnan(run.hyperparameter) ? -1.0 : run.hyperparameter;
+    return std::tuple(run.environment, run.method, run.lambda_rule, lambda, l2 != run.numbers.end() ? l2->second : 0.0,
+                      run.seed);
+  };
+  std::sort(runs.begin() + static_cast<std::ptrdiff_t>(std::min(ordered, runs.size())), runs.end(),
+            [&](const RunRecord& a, const RunRecord& b) { return parameters(a) < parameters(b); });
+  std::map<std::string, std::size_t> environments;
+  std::map<std::pair<std::string, std::string>, std::size_t> methods;
+  for (const RunRecord& run : runs) {
+    environments.emplace(run.environment, environments.size());
+    methods.emplace(std::pair(run.environment, run.method), methods.size());
+  }
+  const auto place = [&](const RunRecord& run) {
+    return std::pair(environments.at(run.environment), methods.at({run.environment, run.method}));
+  };
+  std::stable_sort(runs.begin(), runs.end(),
+                   [&](const RunRecord& a, const RunRecord& b) { return place(a) < place(b); });
 }
 
 std::vector<std::string> option_conflicts(const std::string& before, const std::string& now) {

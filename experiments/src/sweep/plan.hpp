@@ -8,6 +8,7 @@
 
 #include "scrm/experiments/method.hpp"
 #include "scrm/experiments/problem.hpp"
+#include "scrm/experiments/sweep.hpp"
 #include "scrm/experiments/sweep_file.hpp"
 #include "scrm/io/run_record.hpp"
 
@@ -38,8 +39,8 @@ class SweepPlan {
   const std::vector<Experiment>& experiments() const noexcept { return experiments_; }
   /// In the archive's order: environment, method, hyper-parameter, seed.
   const std::vector<PlannedRun>& runs() const noexcept { return runs_; }
-  /// Methods left out where they make no sense, in words.
-  const std::vector<std::string>& warnings() const noexcept { return warnings_; }
+  /// Methods left out where they make no sense.
+  const std::vector<InapplicableMethod>& inapplicable() const noexcept { return inapplicable_; }
 
   /// What fixes the numbers of each experiment, as text: a line "[environment / method]" and lines `name = value`.
   const std::string& options_text() const noexcept { return options_text_; }
@@ -52,12 +53,17 @@ class SweepPlan {
   std::map<std::string, ProblemFactory> factories_;
   std::vector<Experiment> experiments_;
   std::vector<PlannedRun> runs_;
-  std::vector<std::string> warnings_;
+  std::vector<InapplicableMethod> inapplicable_;
   std::string options_text_;
 };
 
 /// What tells runs of one sweep apart: environment, method, hyper-parameters and seed.
 std::string run_key(const RunRecord& run);
+
+/// Puts the runs of one environment side by side, and those of one method in it, in the order in which each first
+/// appears. Runs from position `ordered` on, which have no order yet, come by hyper-parameter and seed among
+/// themselves.
+void group_by_experiment(std::vector<RunRecord>& runs, std::size_t ordered);
 
 /// Where two texts of options disagree about one experiment, such as "pricing / scrm: rollouts was 10 and is 12"; empty
 /// when they agree on all experiments that both have.

@@ -56,13 +56,16 @@ std::vector<std::string> input_files(const SweepFile& file) {
   std::vector<std::string> inputs = {file.path()};
   for (const std::string& environment : file.environments()) {
     if (is_path(environment)) inputs.push_back(file.resolved(environment));
+    bool known = is_path(environment);
     for (const EnvironmentEntry& entry : environments()) {
       if (entry.name != environment) continue;
+      known = true;
       for (const std::vector<std::string>& choice : entry.files) {
         for (const std::string& name : choice)
           inputs.push_back((std::filesystem::path(file.data_dir()) / name).string());
       }
     }
+    if (!known) inputs.push_back((std::filesystem::path(file.data_dir()) / (environment + ".h5")).string());
   }
   const std::vector<std::string> data(inputs.begin() + 1, inputs.end());
   for (const std::string& path : data) inputs.push_back(find_label_xml(path));
@@ -82,7 +85,9 @@ class SweepRunner {
         problems_(problems_to_keep()) {}
 
   SweepReport run() {
-    for (const std::string& warning : plan_.warnings()) warn(warning);
+    for (const InapplicableMethod& left_out : plan_.inapplicable()) {
+      warn(fmt::format("{} is left out on {}: {}", left_out.method, left_out.environment, left_out.reason));
+    }
     validate_output();
     earlier_.load();
     static_cast<void>(AtomicFile(options_.out));  // that can be written, or there is nothing to begin with
@@ -97,6 +102,7 @@ class SweepRunner {
     report.unfinished = unfinished;
     report.journal = earlier_.journal_path();
     report.runs = collect();
+    report.inapplicable = plan_.inapplicable();
     if (unfinished > 0) return report;
     write(report.runs);
     journal.remove();
@@ -346,7 +352,8 @@ class SweepRunner {
     options_.on_progress(state_);
   }
 
-  /// All runs in the plan's order; behind them what earlier invocations finished and this file no longer asks for.
+  /// All runs in the plan's order, and with those of their environment what earlier invocations finished and this file
+  /// no longer asks for.
   std::vector<RunRecord> collect() {
     std::vector<RunRecord> out;
     std::set<std::string> asked;
@@ -359,9 +366,11 @@ class SweepRunner {
         asked.insert(now->second.identity);
       }
     }
+    const std::size_t planned = out.size();
     for (const auto& [identity, record] : earlier_.records()) {
       if (asked.count(identity) == 0) out.push_back(record);
     }
+    group_by_experiment(out, planned);
     return out;
   }
 

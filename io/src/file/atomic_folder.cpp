@@ -112,11 +112,12 @@ void AtomicFolder::replace() {
   if (old_folder.open()) ::flock(old_folder.get(), LOCK_SH | LOCK_NB);
   const std::string& made = temporary_path();
   std::string old = made;
-  temporary_->release();  // the name is about to be that of the old folder, and to be removed in its own time
+  // Once exchanged, the temporary name is that of the old folder: a signal that removes it is right before and after.
   if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) {
     int error = errno;
     const bool unknown = error == EINVAL || error == ENOSYS || error == EOPNOTSUPP;
     old = temporary_name(target_, ".old");
+    temporary_->release();  // until it has the name, it and the old folder are all there is
     if (unknown) error = ::rename(target_.c_str(), old.c_str()) == 0 ? 0 : errno;
     if (unknown && error == 0 && ::rename(made.c_str(), target_.c_str()) != 0) {
       error = errno;
@@ -130,6 +131,7 @@ void AtomicFolder::replace() {
   }
   RemovedOnSignal on_signal;
   on_signal.remember(old.c_str(), true);
+  temporary_->release();
   std::error_code ignored;
   fs::remove_all(old, ignored);
 }

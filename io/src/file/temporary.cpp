@@ -85,6 +85,13 @@ void remove_folder(const char* path) noexcept {
   }
 }
 
+void remove_path(const char* path, bool folder) noexcept {
+  if (folder)
+    remove_folder(path);
+  else
+    ::unlink(path);
+}
+
 }  // namespace
 
 std::string temporary_name(const std::string& target, std::string_view ending) {
@@ -146,14 +153,19 @@ void RemovedOnSignal::forget() noexcept {
   slot_ = -1;
 }
 
+void RemovedOnSignal::made() noexcept {
+  if (slot_ < 0) return;
+  const Entry& entry = entries[static_cast<std::size_t>(slot_)];
+  if (entry.state != kTaken || entry.owner != ::getpid()) return;
+  remove_path(entry.path, entry.folder);
+  for (;;) ::pause();
+}
+
 void remove_temporaries() noexcept {
   for (Entry& entry : entries) {
     int expected = kHeld;
     if (entry.owner != ::getpid() || !entry.state.compare_exchange_strong(expected, kTaken)) continue;
-    if (entry.folder)
-      remove_folder(entry.path);
-    else
-      ::unlink(entry.path);
+    remove_path(entry.path, entry.folder);
   }
 }
 
@@ -161,22 +173,25 @@ Temporary::Temporary(const std::string& target, Kind kind) : kind_(kind) {
   // Who clears leftovers may take a file for one between its making and its locking: then another is made.
   constexpr int kAttempts = 10;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    make(target);
-    if (error_ != 0) return;
+    // Registered first: a signal may come as soon as the name is there.
+    path_ = temporary_name(target);
+    on_signal_.remember(path_.c_str(), kind_ == Kind::folder);
+    make();
+    if (error_ != 0) break;
+    on_signal_.made();
     // Shared, so that a reader which locks the finished file does not meet this lock. A file system that knows no
     // locks is no reason to fail.
     const bool locked = ::flock(descriptor_.get(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK;
     if (locked && still_named(path_, descriptor_)) {
       owned_ = true;
-      on_signal_.remember(path_.c_str(), kind_ == Kind::folder);
       return;
     }
   }
-  error_ = EBUSY;
+  on_signal_.forget();
+  if (error_ == 0) error_ = EBUSY;
 }
 
-void Temporary::make(const std::string& target) {
-  path_ = temporary_name(target);
+void Temporary::make() {
   const bool folder = kind_ == Kind::folder;
   error_ = folder && ::mkdir(path_.c_str(), 0777) != 0 ? errno : 0;
   if (error_ != 0) return;

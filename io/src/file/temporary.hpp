@@ -28,7 +28,11 @@ class RemovedOnSignal {
   RemovedOnSignal(const RemovedOnSignal&) = delete;
   RemovedOnSignal& operator=(const RemovedOnSignal&) = delete;
 
+  /// Before the path is made, so that no signal comes between.
   void remember(const char* path, bool folder) noexcept;
+  /// The path is there now. Where remove_temporaries() came before it was, it is removed here, and the process is about
+  /// to end: this does not return then.
+  void made() noexcept;
   /// Does not return where remove_temporaries() is at work on it: the process is about to end.
   void forget() noexcept;
 
@@ -58,7 +62,7 @@ class Temporary {
   void release() noexcept;
 
  private:
-  void make(const std::string& target);
+  void make();
 
   Kind kind_;
   std::string path_;

@@ -1,5 +1,7 @@
 #include "file/text.hpp"
 
+#include <algorithm>
+
 namespace scrm {
 namespace {
 
@@ -40,6 +42,12 @@ std::string sanitize_utf8(std::string_view text) {
     text.remove_prefix(length > 0 ? length : 1);
   }
   return result;
+}
+
+std::string name_text(std::string_view text) {
+  std::string name = sanitize_utf8(text);
+  std::replace(name.begin(), name.end(), '\n', ' ');
+  return name;
 }
 
 }  // namespace scrm

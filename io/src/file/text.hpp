@@ -23,4 +23,7 @@ std::string excerpt(std::string_view text);
 /// The text, with U+FFFD in place of every byte that is not part of valid UTF-8 and of every NUL, which would end it.
 std::string sanitize_utf8(std::string_view text);
 
+/// The text as a name of a feature or an action: UTF-8 on one line, since long lists of names have a line for each.
+std::string name_text(std::string_view text);
+
 }  // namespace scrm

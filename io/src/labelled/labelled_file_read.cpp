@@ -35,6 +35,7 @@ class LabelledReader {
  private:
   void check_root();
   void read_labels();
+  void read_classes(StoredArray& label);
   void read_names();
   void read_context();
   void read_dense();
@@ -109,7 +110,9 @@ void LabelledReader::check_root() {
 
 void LabelledReader::read_labels() {
   StoredArray label = open("label");
-  if (label.rank() != 2 || label.width() < 1) fail("label", "must have two dimensions, rows and labels");
+  if (label.rank() == 1) return read_classes(label);
+  if (label.rank() != 2 || label.width() < 1)
+    fail("label", "must have two dimensions, rows and labels, or one, the class of every row");
   if (label.width() > std::numeric_limits<int>::max()) fail("label", "has too many labels");
   require_memory(label, 1);
   data_.rows = label.rows();
@@ -120,6 +123,31 @@ void LabelledReader::read_labels() {
       fail(fmt::format("label[:, {}]", column), fmt::format("{} is neither 0 nor 1", value), row);
     data_.label[static_cast<std::size_t>(row * data_.labels + column)] = static_cast<std::uint8_t>(value);
   });
+}
+
+void LabelledReader::read_classes(StoredArray& label) {
+  if (is_float(label.element())) fail("label", "holds real numbers; classes are integers from 0");
+  require_memory(label, sizeof(std::int32_t));
+  const std::optional<std::int64_t> stated = file_.integer_attribute("/", "num_classes");
+  if (stated && (*stated < 1 || *stated > std::numeric_limits<std::int32_t>::max()))
+    fail("attribute num_classes", fmt::format("is {}, which is out of range", *stated));
+  const bool named = file_.object_type("label_names") != ObjectType::none;
+  const std::int64_t names = named ? static_cast<std::int64_t>(file_.texts("label_names").size()) : 0;
+  const std::int64_t known = stated ? *stated : names;
+  const std::int64_t most = known > 0 ? known - 1 : std::int64_t{std::numeric_limits<std::int32_t>::max()} - 1;
+  data_.multiclass = true;
+  data_.rows = label.rows();
+  data_.category.resize(static_cast<std::size_t>(label.rows()));
+  std::int32_t largest = -1;
+  visit(label, [&](std::int64_t row, std::int64_t, double value) {
+    if (!(value >= 0 && value <= static_cast<double>(most)))
+      fail("label", fmt::format("{} is no class; classes are numbered from 0 to {}", value, most), row);
+    const auto category = static_cast<std::int32_t>(value);
+    largest = std::max(largest, category);
+    data_.category[static_cast<std::size_t>(row)] = category;
+  });
+  data_.labels = known > 0 ? static_cast<int>(known) : largest + 1;
+  if (data_.labels < 1) fail("label", "has no rows, and num_classes does not say how many classes there are");
 }
 
 void LabelledReader::read_names() {

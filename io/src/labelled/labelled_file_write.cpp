@@ -25,7 +25,9 @@ void check_shape(const std::string& path, const LabelledData& data) {
   require(data.rows >= 0 && data.features >= 0, "a negative shape");
   require(data.labels >= 1, "no labels");
   const auto rows = static_cast<std::size_t>(data.rows);
-  require(data.label.size() == rows * static_cast<std::size_t>(data.labels), "not one bit for each row and label");
+  const std::size_t bits = data.multiclass ? 0 : rows * static_cast<std::size_t>(data.labels);
+  require(data.label.size() == bits, "not one bit for each row and label");
+  require(data.category.size() == (data.multiclass ? rows : 0), "not one class for each row");
   require(data.label_names.empty() || data.label_names.size() == static_cast<std::size_t>(data.labels),
           "not one name for each label");
   if (!data.sparse) {
@@ -63,7 +65,11 @@ class LabelledWriter {
       } else if (data_.features > 0) {
         write_table("context", Element::f64, data_.features, data_.context.data());
       }
-      write_table("label", Element::u8, data_.labels, data_.label.data());
+      if (data_.multiclass) {
+        write_list("label", Element::i32, rows_per_chunk(), data_.category);
+      } else {
+        write_table("label", Element::u8, data_.labels, data_.label.data());
+      }
       if (!data_.label_names.empty()) write_names();
       if (H5Fflush(handle_.get(), H5F_SCOPE_LOCAL) < 0) fail("cannot bring the file to disk");
       if (!handle_.reset()) fail("cannot finish the file");
@@ -78,6 +84,8 @@ class LabelledWriter {
     const hid_t root = handle_.get();
     if (!write_attribute(root, "format", std::string("scrm-labelled")) ||
         !write_attribute(root, "format_version", kFormatVersion) || !write_attribute(root, "name", data_.name))
+      fail("cannot write the attributes");
+    if (data_.multiclass && !write_attribute(root, "num_classes", std::int64_t{data_.labels}))
       fail("cannot write the attributes");
   }
 

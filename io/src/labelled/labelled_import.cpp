@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "labelled/labelled_csv.hpp"
 #include "scrm/io/arff.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/labelled_file.hpp"
@@ -35,14 +36,29 @@ std::vector<std::string> label_xml_candidates(const std::string& arff) {
 LabelledData read_arff_set(const std::vector<std::string>& paths, const LabelledOptions& options) {
   if (options.labels > 0 && !options.label_xml.empty())
     fail_usage(paths.front(), "labels are given as a number or as an .xml file, not as both");
+  const bool classed = options.multiclass || !options.class_name.empty();
+  if (classed && (options.labels > 0 || !options.label_xml.empty()))
+    fail_usage(paths.front(), "rows have labels or a class, not both");
+  if (classed) return read_arff(paths, {.class_name = options.class_name, .max_bytes = options.max_bytes});
   if (options.labels > 0) return read_arff(paths, {.labels = options.labels, .max_bytes = options.max_bytes});
   const std::string xml = options.label_xml.empty() ? find_label_xml(paths.front()) : options.label_xml;
-  if (xml.empty())
-    fail_usage(paths.front(),
-               fmt::format("which attributes are labels? Say how many there are at the end (--labels K), or "
-                           "name the .xml file that lists them (--label-xml FILE); there is no {}",
-                           fmt::join(label_xml_candidates(paths.front()), " and no ")));
+  if (xml.empty()) {
+    // Without a file that names labels, a nominal attribute at the end is the class, as Weka has it.
+    const std::string unclear = fmt::format(
+        "which attributes are labels? Say how many there are at the end (--labels K), name the .xml file that lists "
+        "them (--label-xml FILE; there is no {}), or name the attribute that is the class (--class NAME)",
+        fmt::join(label_xml_candidates(paths.front()), " and no "));
+    return read_arff(paths, {.class_name = "", .class_unclear = unclear, .max_bytes = options.max_bytes});
+  }
   return read_arff(paths, {.label_names = read_label_names(xml), .max_bytes = options.max_bytes});
+}
+
+LabelledData read_csv_set(const std::vector<std::string>& paths, const LabelledOptions& options) {
+  if (paths.size() > 1) fail_usage(paths[1], "one CSV file at a time can be read as labelled data");
+  if (options.class_name.empty()) fail_usage(paths.front(), "which column is the class? Name it with --class COLUMN");
+  if (options.labels > 0 || !options.label_xml.empty())
+    fail_usage(paths.front(), "CSV files have a column for the class and no labels");
+  return read_labelled_csv(paths.front(), options);
 }
 
 void require_no_libsvm_options(const std::string& path, const LabelledOptions& options) {
@@ -58,6 +74,12 @@ LabelledFormat labelled_format(const std::string& path) {
   if (is(".arff")) return LabelledFormat::arff;
   if (is(".libsvm") || is(".svm") || is(".txt")) return LabelledFormat::libsvm;
   if (is(".h5") || is(".hdf5")) return LabelledFormat::hdf5;
+  if (is(".csv"))
+    fail_usage(
+        path,
+        fmt::format("its ending says CSV, and which column is the class is not known; bring it in with `scrm import {} "
+                    "--format csv --class COLUMN --out DATA.h5` and give that file",
+                    path));
   fail_usage(path, "its ending does not tell what it is; .arff, .libsvm, .svm, .txt and .h5 are known");
 }
 
@@ -80,17 +102,21 @@ LabelledData read_any_labelled(const std::vector<std::string>& paths, const Labe
   if (format == LabelledFormat::libsvm) {
     if (!options.label_xml.empty())
       fail_usage(paths.front(), "LIBSVM files number their labels; an .xml file names none");
+    if (!options.class_name.empty())
+      fail_usage(paths.front(), "the class of a LIBSVM file is what its rows begin with; say --multiclass");
     return read_libsvm(paths,
                        {.labels = options.labels,
                         .features = options.features,
                         .first_label = options.first_label,
                         .first_feature = options.first_feature,
+                        .multiclass = options.multiclass,
                         .max_bytes = options.max_bytes},
                        numbering);
   }
   require_no_libsvm_options(paths.front(), options);
   if (format == LabelledFormat::arff) return read_arff_set(paths, options);
-  if (options.labels > 0 || !options.label_xml.empty())
+  if (format == LabelledFormat::csv) return read_csv_set(paths, options);
+  if (options.labels > 0 || !options.label_xml.empty() || options.multiclass || !options.class_name.empty())
     fail_usage(paths.front(), "an HDF5 file says itself what its labels are");
   if (paths.size() > 1) fail_usage(paths[1], "only one HDF5 file at a time can be read as labelled data");
   return read_labelled(paths.front());

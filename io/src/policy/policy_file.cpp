@@ -4,16 +4,15 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
-#include "scrm/io/error.hpp"
+#include "file/toml_file.hpp"
 #include "scrm/io/limited_text.hpp"
-#include "scrm/io/spelling.hpp"
 
 namespace scrm {
 namespace {
@@ -22,27 +21,21 @@ using Names = std::vector<std::string>;
 
 const Names kFeatureMaps = {"linear", "quadratic"};
 const Names kMixings = {"joint", "label"};
-const Names kKeys = {"kind", "features", "scale", "epsilon", "mixing", "theta"};
+const Names kKeys = {"kind", "features", "scale", "epsilon", "mixing", "inputs", "actions", "theta", "training"};
+const Names kTrainingKeys = {"rows", "holdout", "seed", "begins"};
 
 /// The text of a policy file on its way to a Policy; every error names the file and a line.
 class PolicyReader {
  public:
   PolicyReader(const std::string& path, std::span<const PolicyFormat> kinds, std::size_t memory)
-      : path_(path), kinds_(kinds), memory_(memory) {}
+      : file_(path, "policy", memory), kinds_(kinds) {}
 
   Policy read();
 
  private:
   [[noreturn]] void fail(const toml::node* node, std::string_view key, const std::string& what) const {
-    const auto line = node != nullptr ? node->source().begin.line : 0;
-    const std::string where = line > 0 ? fmt::format("line {}: ", line) : std::string();
-    throw Error(ErrorKind::data, fmt::format("{}{}: {}", where, key, what), {.file = path_});
+    file_.fail(node, key, what);
   }
-
-  toml::table parse() const;
-  void check_keys() const;
-  /// Position of the key's word among `names`; nothing when the key is absent.
-  std::optional<std::size_t> word(std::string_view key, const Names& names) const;
   std::optional<double> number(std::string_view key) const;
   double element(const toml::node& node, std::string_view name) const;
   const PolicyFormat& read_kind() const;
@@ -52,50 +45,13 @@ class PolicyReader {
   void read_theta(const PolicyFormat& format, Policy& policy) const;
   void read_rows(const toml::array& rows, Policy& policy) const;
   void check_row_length(const toml::node& theta, const Policy& policy) const;
+  void read_names(const PolicyFormat& format, Policy& policy) const;
+  void read_training(Policy& policy) const;
 
-  const std::string& path_;
+  TomlFile file_;
   std::span<const PolicyFormat> kinds_;
-  std::size_t memory_;
   toml::table table_;
 };
-
-toml::table PolicyReader::parse() const {
-  // Half for the text, since it grows by being copied.
-  const std::string text = read_limited_text(path_, memory_ / 2, "policy file");
-  if (const std::size_t needed = toml_bytes(text); needed > memory_) {
-    throw Error(ErrorKind::memory,
-                fmt::format("reading this policy takes {:.1f} MiB and the memory budget leaves {:.1f} MiB; give a "
-                            "larger --memory",
-                            static_cast<double>(needed) / (1 << 20), static_cast<double>(memory_) / (1 << 20)),
-                {.file = path_});
-  }
-  try {
-    return toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    throw Error(ErrorKind::data,
-                fmt::format("line {}, column {}: not valid TOML: {}", error.source().begin.line,
-                            error.source().begin.column, error.description()),
-                {.file = path_});
-  }
-}
-
-void PolicyReader::check_keys() const {
-  for (const auto& [key, node] : table_) {
-    const std::string_view name = key.str();
-    if (std::find(kKeys.begin(), kKeys.end(), name) == kKeys.end())
-      fail(&node, name, "policies have no such key; " + suggestion(name, kKeys));
-  }
-}
-
-std::optional<std::size_t> PolicyReader::word(std::string_view key, const Names& names) const {
-  const toml::node* node = table_.get(key);
-  if (node == nullptr) return std::nullopt;
-  const auto text = node->value_exact<std::string_view>();
-  if (!text) fail(node, key, fmt::format("must be a word in quotes; there is {}", fmt::join(names, ", ")));
-  const auto found = std::find(names.begin(), names.end(), *text);
-  if (found == names.end()) fail(node, key, fmt::format("'{}' is not known; {}", *text, suggestion(*text, names)));
-  return static_cast<std::size_t>(found - names.begin());
-}
 
 double PolicyReader::element(const toml::node& node, std::string_view name) const {
   if (!node.is_number()) fail(&node, name, "must be a number");
@@ -113,7 +69,7 @@ std::optional<double> PolicyReader::number(std::string_view key) const {
 const PolicyFormat& PolicyReader::read_kind() const {
   Names names;
   for (const PolicyFormat& format : kinds_) names.emplace_back(format.kind.name());
-  const auto kind = word("kind", names);
+  const auto kind = file_.word(table_, "kind", names);
   if (!kind) fail(nullptr, "kind", fmt::format("is missing; write for instance kind = \"{}\"", names.front()));
   return kinds_[*kind];
 }
@@ -127,8 +83,8 @@ std::string PolicyReader::kinds_with_mixing() const {
 
 void PolicyReader::read_settings(const PolicyFormat& format, Policy& policy) const {
   policy.kind = format.kind;
-  policy.features = static_cast<FeatureMap>(word("features", kFeatureMaps).value_or(0));
-  policy.mixing = static_cast<Mixing>(word("mixing", kMixings).value_or(0));
+  policy.features = static_cast<FeatureMap>(file_.word(table_, "features", kFeatureMaps).value_or(0));
+  policy.mixing = static_cast<Mixing>(file_.word(table_, "mixing", kMixings).value_or(0));
   if (table_.contains("mixing") && !format.mixing)
     fail(table_.get("mixing"), "mixing", fmt::format("belongs to {} policies; leave it out", kinds_with_mixing()));
 
@@ -206,39 +162,59 @@ void PolicyReader::read_theta(const PolicyFormat& format, Policy& policy) const 
   check_row_length(*node, policy);
 }
 
+void PolicyReader::read_names(const PolicyFormat& format, Policy& policy) const {
+  policy.inputs = file_.names(table_, "inputs");
+  policy.actions = file_.names(table_, "actions");
+  if (format.theta == ThetaRows::none) return;
+  const auto inputs = static_cast<std::int64_t>(policy.inputs.size());
+  if (inputs > 0 && 1 + mapped_features(policy.features, inputs) != policy.row_length()) {
+    fail(table_.get("inputs"), "inputs",
+         fmt::format("has {} names, which need {} numbers a row of theta; there are {}", inputs,
+                     1 + mapped_features(policy.features, inputs), policy.row_length()));
+  }
+  if (policy.actions.empty()) return;
+  if (format.theta == ThetaRows::one)
+    fail(table_.get("actions"), "actions",
+         fmt::format("{} policies choose a number; leave it out", format.kind.name()));
+  if (policy.actions.size() != static_cast<std::size_t>(policy.outputs)) {
+    fail(table_.get("actions"), "actions",
+         fmt::format("has {} names, but theta has {} rows", policy.actions.size(), policy.outputs));
+  }
+}
+
+void PolicyReader::read_training(Policy& policy) const {
+  const toml::node* node = table_.get("training");
+  if (node == nullptr) return;
+  const toml::table* table = node->as_table();
+  if (table == nullptr) fail(node, "training", "must be a table");
+  file_.check_keys(*table, kTrainingKeys, "trainings");
+  Training training;
+  training.rows = table->get("rows") != nullptr ? table->get("rows")->value<std::int64_t>().value_or(-1) : -1;
+  if (training.rows < 0) fail(table, "training.rows", "must be a whole number of at least 0");
+  training.holdout = table->get("holdout") != nullptr ? element(*table->get("holdout"), "training.holdout") : 0;
+  if (!(training.holdout >= 0 && training.holdout < 1))
+    fail(table, "training.holdout", fmt::format("must be at least 0 and below 1, not {}", training.holdout));
+  const auto whole = [&](const char* key) {
+    const toml::node* number = table->get(key);
+    const auto value = number != nullptr ? number->value_exact<std::int64_t>() : std::int64_t{0};
+    if (!value) fail(number, fmt::format("training.{}", key), "must be a whole number");
+    return std::bit_cast<std::uint64_t>(*value);
+  };
+  training.seed = whole("seed");
+  training.begins = whole("begins");
+  policy.training = training;
+}
+
 Policy PolicyReader::read() {
-  table_ = parse();
-  check_keys();
+  table_ = file_.parse();
+  file_.check_keys(table_, kKeys, "policies");
   const PolicyFormat& format = read_kind();
   Policy policy;
   read_settings(format, policy);
   read_theta(format, policy);
+  read_names(format, policy);
+  read_training(policy);
   return policy;
-}
-
-/// The fewest digits that read back to the same double, always with a point or an exponent: a TOML float.
-std::string digits(double value) {
-  std::string text = fmt::format("{}", value);
-  if (text.find_first_of(".en") == std::string::npos) text += ".0";
-  return text;
-}
-
-std::string list(const double* values, std::int64_t count) {
-  std::string text = "[";
-  for (std::int64_t i = 0; i < count; ++i) text += (i > 0 ? ", " : "") + digits(values[i]);
-  return text + "]";
-}
-
-void require_writable(const Policy& policy, const PolicyFormat& format) {
-  const auto reject = [](const std::string& what) {
-    throw Error(ErrorKind::run, "a policy cannot be written to a file: " + what);
-  };
-  for (const double value : policy.theta)
-    if (!std::isfinite(value)) reject(fmt::format("theta has the value {}", value));
-  if (!std::isfinite(policy.scale) || !std::isfinite(policy.epsilon)) reject("scale or epsilon is not finite");
-  if (format.theta == ThetaRows::none) return;
-  if (policy.outputs < 1 || policy.theta.empty() || policy.theta.size() % static_cast<std::size_t>(policy.outputs) != 0)
-    reject(fmt::format("{} numbers make no {} equal rows of theta", policy.theta.size(), policy.outputs));
 }
 
 }  // namespace
@@ -249,25 +225,6 @@ Policy read_policy(const std::string& path, std::span<const PolicyFormat> kinds)
 
 Policy read_policy(const std::string& path, std::span<const PolicyFormat> kinds, std::size_t memory) {
   return PolicyReader(path, kinds, memory).read();
-}
-
-std::string policy_text(const Policy& policy, const PolicyFormat& format, const std::string& comment) {
-  require_writable(policy, format);
-  std::string text;
-  std::istringstream lines(comment);
-  for (std::string line; std::getline(lines, line);) text += line.empty() ? "#\n" : "# " + line + "\n";
-  text += fmt::format("kind     = \"{}\"\n", format.kind.name());
-  if (format.theta == ThetaRows::none) return text;
-  text += fmt::format("features = \"{}\"\n", policy.features == FeatureMap::linear ? "linear" : "quadratic");
-  if (!format.scale.empty()) text += fmt::format("scale    = {}\n", digits(policy.scale));
-  if (format.epsilon) text += fmt::format("epsilon  = {}\n", digits(policy.epsilon));
-  if (format.mixing) text += fmt::format("mixing   = \"{}\"\n", policy.mixing == Mixing::joint ? "joint" : "label");
-  if (format.theta == ThetaRows::one)
-    return text + "theta    = " + list(policy.theta.data(), policy.row_length()) + "\n";
-  text += "theta    = [\n";
-  for (int k = 0; k < policy.outputs; ++k)
-    text += "  " + list(policy.theta.data() + k * policy.row_length(), policy.row_length()) + ",\n";
-  return text + "]\n";
 }
 
 }  // namespace scrm

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "scrm/io/path_checks.hpp"
+#include "shard/column_order.hpp"
 #include "shard/memory_bound.hpp"
 #include "shard/open_shard.hpp"
 #include "shard/shard_header.hpp"
@@ -55,6 +56,7 @@ struct ShardMemory {
   MemoryCost entry_cost;
   std::vector<std::int64_t> entries_before;
   std::int64_t chunk_rows = 0;
+  std::shared_ptr<const ColumnOrder> order;
 };
 
 /// Gathers the schema over shards: everything must agree but what can be brought to a common form.
@@ -62,17 +64,23 @@ class SchemaBuilder {
  public:
   explicit SchemaBuilder(const ReadOptions& options) : options_(options) {}
 
-  void add(const std::string& path, const ShardHeader& header);
+  /// Returns the order of the shard's columns.
+  std::shared_ptr<const ColumnOrder> add(const std::string& path, const ShardHeader& header);
   Schema schema() const;
 
  private:
   void check_against_first(const std::string& path, const ShardHeader& header) const;
+  std::shared_ptr<const ColumnOrder> match_columns(const std::string& path, const ShardHeader& header);
+  void match_actions(const std::string& path, const ShardHeader& header);
   [[noreturn]] void mismatch(const std::string& path, const std::string& dataset, const std::string& here,
                              const std::string& there) const;
 
   const ReadOptions& options_;
   std::string first_path_;
   ShardHeader first_;
+  // The first shards that name them; empty while none does.
+  std::string columns_path_, actions_path_;
+  std::vector<std::string> columns_, actions_;
   bool all_f32_ = true;
   // A path that lacks it, for the message; empty while all have it.
   std::string without_propensity_, without_log_, without_labels_;
@@ -94,6 +102,10 @@ void SchemaBuilder::check_against_first(const std::string& path, const ShardHead
     mismatch(path, header.action_kind == ActionKind::multilabel ? "action" : "attribute num_actions",
              fmt::format("has {} actions", header.num_actions), fmt::format("has {}", first_.num_actions));
   }
+  if (header.outcome.value_or(Outcome::loss) != first_.outcome.value_or(Outcome::loss) && !options_.reward) {
+    mismatch(path, "attribute outcome", fmt::format("is {}", to_string(header.outcome.value_or(Outcome::loss))),
+             fmt::format("holds {}", first_.outcome == Outcome::reward ? "rewards" : "losses"));
+  }
   if (header.sparse != first_.sparse && header.features + first_.features > 0) {
     mismatch(path, "context", header.sparse ? "is sparse" : "is dense",
              first_.sparse ? "has a sparse one" : "has a dense one");
@@ -103,7 +115,40 @@ void SchemaBuilder::check_against_first(const std::string& path, const ShardHead
   }
 }
 
-void SchemaBuilder::add(const std::string& path, const ShardHeader& header) {
+std::shared_ptr<const ColumnOrder> SchemaBuilder::match_columns(const std::string& path, const ShardHeader& header) {
+  if (header.context_columns.empty()) return nullptr;
+  if (columns_.empty()) {
+    columns_ = header.context_columns;
+    columns_path_ = path;
+    return nullptr;
+  }
+  if (header.context_columns == columns_) return nullptr;
+  const std::set<std::string> known(columns_.begin(), columns_.end());
+  for (const std::string& name : header.context_columns) {
+    if (known.contains(name)) continue;
+    throw Error(ErrorKind::data,
+                fmt::format("names a feature '{}', which {} does not have; it has {}", name, columns_path_,
+                            fmt::join(columns_, ", ")),
+                {.file = path, .dataset = "attribute context_columns"});
+  }
+  return column_order(header.context_columns, columns_);
+}
+
+void SchemaBuilder::match_actions(const std::string& path, const ShardHeader& header) {
+  if (header.action_names.empty()) return;
+  if (actions_.empty()) {
+    actions_ = header.action_names;
+    actions_path_ = path;
+  }
+  const auto [here, there] = std::mismatch(header.action_names.begin(), header.action_names.end(), actions_.begin());
+  if (here == header.action_names.end()) return;
+  throw Error(ErrorKind::data,
+              fmt::format("action {} is '{}', but '{}' in {}; import both with one --encoding",
+                          here - header.action_names.begin(), *here, *there, actions_path_),
+              {.file = path, .dataset = "attribute action_names"});
+}
+
+std::shared_ptr<const ColumnOrder> SchemaBuilder::add(const std::string& path, const ShardHeader& header) {
   if (first_path_.empty()) {
     first_path_ = path;
     first_ = header;
@@ -120,6 +165,8 @@ void SchemaBuilder::add(const std::string& path, const ShardHeader& header) {
   std::set_intersection(common_targets_.begin(), common_targets_.end(), header.targets.begin(), header.targets.end(),
                         std::back_inserter(both));
   common_targets_ = std::move(both);
+  match_actions(path, header);
+  return match_columns(path, header);
 }
 
 Schema SchemaBuilder::schema() const {
@@ -129,6 +176,9 @@ Schema SchemaBuilder::schema() const {
   schema.features = first_.features;
   schema.sparse = first_.sparse && first_.features > 0;
   schema.context_type = all_f32_ && !schema.sparse ? FloatType::f32 : FloatType::f64;
+  schema.outcome = options_.reward ? Outcome::reward : first_.outcome;
+  schema.context_columns = columns_;
+  schema.action_names = actions_;
   if (options_.contexts_only) {
     schema.stage = RowStage::contexts;
     return schema;
@@ -228,10 +278,11 @@ Dataset::Dataset(const std::vector<std::string>& paths, const ReadOptions& optio
   for (const std::string& file_path : file_paths) {
     Hdf5File file(file_path, impl_->pool);
     ShardHeader header = read_shard_header(file, options);
-    builder.add(file_path, header);
+    std::shared_ptr<const ColumnOrder> order = builder.add(file_path, header);
     const std::int64_t bytes = file.bytes();
     impl_->add({.path = file_path, .rows = header.rows, .rollout = header.rollout, .bytes = bytes},
-               {header.cost, header.entry_cost, std::move(header.entries_before), header.chunk_rows}, std::move(file));
+               {header.cost, header.entry_cost, std::move(header.entries_before), header.chunk_rows, std::move(order)},
+               std::move(file));
   }
   impl_->schema = std::make_shared<const Schema>(builder.schema());
 }
@@ -278,7 +329,7 @@ std::unique_ptr<RawRows> Dataset::fetch(std::int64_t first_row, std::int64_t row
     throw Error(ErrorKind::usage, fmt::format("rows {} to {} were asked for, the data set has {}", first_row,
                                               first_row + rows - 1, impl_->rows));
   }
-  auto fetched = std::make_unique<ShardRows>(impl_->schema, impl_->options.reward);
+  auto fetched = std::make_unique<ShardRows>(impl_->schema);
   fetched->first_row = first_row;
   fetched->rows = rows;
   const std::int64_t end = first_row + rows;
@@ -289,9 +340,10 @@ std::unique_ptr<RawRows> Dataset::fetch(std::int64_t first_row, std::int64_t row
     const std::int64_t from = std::max(first_row, shard->first_row);
     const std::int64_t to = std::min(end, shard->first_row + shard->rows);
     if (from == to) continue;
-    OpenShard& open = impl_->open_shard(static_cast<std::size_t>(shard - shards.begin()));
-    ShardSlice slice = open.fetch(from - shard->first_row, to - from);
+    const auto index = static_cast<std::size_t>(shard - shards.begin());
+    ShardSlice slice = impl_->open_shard(index).fetch(from - shard->first_row, to - from);
     slice.first_row = from;
+    slice.order = impl_->memory[index].order;
     fetched->add(std::move(slice));
   }
   return fetched;

@@ -14,4 +14,8 @@ const char* to_string(ActionKind kind) noexcept {
   return "unknown";
 }
 
+const char* to_string(Outcome outcome) noexcept {
+  return outcome == Outcome::reward ? "reward" : "loss";
+}
+
 }  // namespace scrm

@@ -14,6 +14,20 @@ namespace {
   throw Error(ErrorKind::data, message, {.file = *file.path(), .dataset = dataset});
 }
 
+/// Names in one text with line breaks between them, or where it has none with commas.
+std::vector<std::string> split(const std::string& text) {
+  const char separator = text.find('\n') != std::string::npos ? '\n' : ',';
+  std::vector<std::string> names(1);
+  for (const char c : text) {
+    if (c == separator) {
+      names.emplace_back();
+    } else {
+      names.back() += c;
+    }
+  }
+  return names;
+}
+
 class HeaderReader {
  public:
   HeaderReader(const Hdf5File& file, const ReadOptions& options) : file_(file), options_(options) {}
@@ -31,13 +45,18 @@ class HeaderReader {
       read_context();
       read_targets();
     }
+    read_names();
     file_.require_disjoint_arrays();
     return std::move(header_);
   }
 
  private:
   void read_attributes();
+  void read_outcome();
   void read_action_kind();
+  void read_names();
+  /// The names in an attribute, which must number `count`; none when there is no such attribute.
+  std::vector<std::string> names(const std::string& attribute, std::int64_t count, const char* things) const;
   /// The number of rows where `loss` need not be there.
   void count_contexts();
   void read_loss();
@@ -111,6 +130,47 @@ void HeaderReader::read_attributes() {
     fail(file_, "attribute rollout", fmt::format("is {}, which is out of range", rollout));
   }
   header_.rollout = static_cast<int>(rollout);
+  read_outcome();
+}
+
+void HeaderReader::read_outcome() {
+  const auto outcome = file_.text_attribute("/", "outcome");
+  if (!outcome) return;
+  if (*outcome != "loss" && *outcome != "reward") {
+    fail(file_, "attribute outcome", fmt::format("is \"{}\", it must be loss or reward", *outcome));
+  }
+  header_.outcome = *outcome == "reward" ? Outcome::reward : Outcome::loss;
+  if (options_.reward && header_.outcome == Outcome::loss) {
+    fail(file_, "attribute outcome", "is \"loss\", which --reward contradicts; leave --reward out");
+  }
+}
+
+std::vector<std::string> HeaderReader::names(const std::string& attribute, std::int64_t count,
+                                             const char* things) const {
+  AttributeValue value = file_.attribute("/", attribute);
+  if (!value.exists) return {};
+  if (value.texts.size() == 1 && count != 1) {
+    value.texts = split(value.texts.front());
+    value.count = static_cast<std::int64_t>(value.texts.size());
+    // Files of the first version say here how their columns were chosen, which may be a pattern and no list of names.
+    if (value.count != count) return {};
+  }
+  const std::string place = "attribute " + attribute;
+  if (value.texts.empty() && count > 0) fail(file_, place, "must be a list of names");
+  if (value.count != count)
+    fail(file_, place, fmt::format("has {} names, but there are {} {}", value.count, count, things));
+  std::vector<std::string> sorted = value.texts;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) fail(file_, place, fmt::format("has the name '{}' twice", *twice));
+  return value.texts;
+}
+
+void HeaderReader::read_names() {
+  header_.context_columns = names("context_columns", header_.features, "features");
+  if (!options_.contexts_only && header_.action_kind != ActionKind::continuous) {
+    header_.action_names = names("action_names", header_.num_actions, "actions");
+  }
 }
 
 void HeaderReader::read_action_kind() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct ShardHeader {
   ActionKind action_kind = ActionKind::continuous;
   int num_actions = 0;
   int rollout = 0;
+  std::optional<Outcome> outcome;
+  std::vector<std::string> context_columns;
+  std::vector<std::string> action_names;
   std::int64_t rows = 0;
   std::int64_t features = 0;
   bool sparse = false;

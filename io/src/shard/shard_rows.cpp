@@ -60,8 +60,7 @@ std::int64_t piece_rows(std::size_t row_bytes) noexcept {
 /// Decodes part after part of one block, a part being the rows that come from one shard.
 class BlockDecoder {
  public:
-  BlockDecoder(const Schema& schema, bool reward, ShardRows& rows, BlockBuffer& out)
-      : schema_(schema), reward_(reward), rows_(rows), out_(out) {
+  BlockDecoder(const Schema& schema, ShardRows& rows, BlockBuffer& out) : schema_(schema), rows_(rows), out_(out) {
     out_.read_buffers().resize(kTarget + schema.targets.size());
     out_.set_context_by_row(nullptr);
   }
@@ -84,6 +83,9 @@ class BlockDecoder {
   bool keep_context_rows(const Part& part);
   void decode_context_columns(const Part& part);
   void decode_entries(const Part& part);
+  /// Brings the columns of these rows into the data set's order.
+  template <class T>
+  void order_columns(const Part& part, T* base);
   void decode_action(const Part& part);
   void decode_propensity(const Part& part);
   void multiply_labels(const Part& part);
@@ -101,7 +103,6 @@ class BlockDecoder {
                       Use&& use);
 
   const Schema& schema_;
-  bool reward_;
   ShardRows& rows_;
   BlockBuffer& out_;
   BadRows bad_rows_;
@@ -114,7 +115,7 @@ void BlockDecoder::decode(const ShardSlice& slice, std::int64_t first, int rows,
   if (schema_.stage == RowStage::contexts) return;
   decode_action(part);
   columns(part, kLoss, loss_rule(), out_.loss(), false);
-  if (reward_) {
+  if (schema_.outcome == Outcome::reward) {
     double* loss = out_.loss() + at;
     for (int i = 0; i < rows; ++i) loss[i] = -loss[i];
   }
@@ -194,7 +195,7 @@ bool BlockDecoder::keep_context_rows(const Part& part) {
   const Element wanted = schema_.context_type == FloatType::f32 ? Element::f32 : Element::f64;
   const std::size_t row_bytes = static_cast<std::size_t>(schema_.features) * element_size(wanted);
   if (!out_.allows_context_by_row() || schema_.sparse || row_bytes == 0 || row_bytes > kMaxRowBytes ||
-      part.rows != kBlockRows || array.element != wanted) {
+      part.rows != kBlockRows || array.element != wanted || part.slice.order != nullptr) {
     return false;
   }
   const auto tile = std::partition_point(array.tiles.begin(), array.tiles.end(),
@@ -224,8 +225,19 @@ void BlockDecoder::decode_context_columns(const Part& part) {
     decode_entries(part);
   } else if (schema_.context_type == FloatType::f32) {
     columns(part, kContext, context_rule("context"), out_.context_f32(), true);
+    order_columns(part, out_.context_f32());
   } else {
     columns(part, kContext, context_rule("context"), out_.context_f64(), true);
+    order_columns(part, out_.context_f64());
+  }
+}
+
+template <class T>
+void BlockDecoder::order_columns(const Part& part, T* base) {
+  if (!part.slice.order) return;
+  for (const auto& [a, b] : part.slice.order->swaps) {
+    T* column = base + a * kBlockRows + part.at;
+    std::swap_ranges(column, column + part.rows, base + b * kBlockRows + part.at);
   }
 }
 
@@ -302,6 +314,10 @@ void BlockDecoder::decode_entries(const Part& part) {
           {.file = *slice.path, .dataset = "context/indices", .row = part.first + row_of(from + i)});
     });
   });
+  if (slice.order) {
+    std::int32_t* indices = out_.indices().data() + before;
+    for (std::int64_t i = 0; i < entries; ++i) indices[i] = slice.order->to[static_cast<std::size_t>(indices[i])];
+  }
   const AuditRule rule = context_rule("context/values");
   each_tile(kValues, [&](const Tile& view, std::int64_t from) {
     if (to_columns(view, rule.range, out_.values().data() + before + (from - offsets[0]))) return;
@@ -324,7 +340,7 @@ std::size_t read_buffer_bytes(const Schema& schema) noexcept {
 }
 
 int ShardRows::decode(std::int64_t from, int count, BlockBuffer& out, Audit& audit) {
-  BlockDecoder decoder(*schema_, reward_, *this, out);
+  BlockDecoder decoder(*schema_, *this, out);
   const std::int64_t end = from + count;
   if (count == 0 || from < first_row || end > first_row + rows || count > kBlockRows) {
     if (count == 0) return 0;

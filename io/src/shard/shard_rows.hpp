@@ -8,6 +8,7 @@
 
 #include "array/stored_array.hpp"
 #include "scrm/io/dataset.hpp"
+#include "shard/column_order.hpp"
 
 namespace scrm {
 
@@ -19,14 +20,15 @@ struct ShardSlice {
   std::shared_ptr<const std::string> path;
   std::int64_t first_row = 0;  ///< in the data set
   std::int64_t rows = 0;
-  std::int64_t row_in_file = 0;       ///< of the first row
-  std::vector<std::int64_t> offsets;  ///< sparse: where in indices and values each row begins, and the last ends
-  std::vector<RawArray> arrays;       ///< by ShardDataset; empty where there is none
+  std::int64_t row_in_file = 0;              ///< of the first row
+  std::vector<std::int64_t> offsets;         ///< sparse: where in indices and values each row begins, and the last ends
+  std::vector<RawArray> arrays;              ///< by ShardDataset; empty where there is none
+  std::shared_ptr<const ColumnOrder> order;  ///< of the context; null: as it lies
 };
 
 class ShardRows final : public RawRows {
  public:
-  ShardRows(std::shared_ptr<const Schema> schema, bool reward) : schema_(std::move(schema)), reward_(reward) {}
+  explicit ShardRows(std::shared_ptr<const Schema> schema) : schema_(std::move(schema)) {}
 
   /// Slices come in row order.
   void add(ShardSlice slice) { slices_.push_back(std::move(slice)); }
@@ -38,7 +40,6 @@ class ShardRows final : public RawRows {
 
  private:
   std::shared_ptr<const Schema> schema_;
-  bool reward_;
   std::vector<ShardSlice> slices_;
 };
 

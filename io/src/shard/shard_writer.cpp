@@ -28,6 +28,12 @@ void check_options(const std::string& path, const Schema& schema, const WriteOpt
   if (schema.action_kind != ActionKind::multilabel &&
       (schema.label_propensity || schema.propensity == PropensityForm::label_product))
     fail_usage("label_propensity belongs to multilabel actions");
+  const auto check_names = [&](const std::vector<std::string>& names, std::int64_t count, const char* what) {
+    if (!names.empty() && static_cast<std::int64_t>(names.size()) != count)
+      fail_usage("there are " + std::to_string(names.size()) + " names for " + std::to_string(count) + " " + what);
+  };
+  check_names(schema.context_columns, schema.features, "features");
+  check_names(schema.action_names, schema.num_actions, "actions");
   for (const std::string& name : schema.targets)
     if (name.empty() || name == "." || name.find('/') != std::string::npos)
       fail_usage("'" + name + "' cannot name a target: give it a name without a slash");
@@ -118,6 +124,9 @@ void ShardWriter::Impl::write_root() {
               write_attribute(root, "rollout", std::int64_t{options.rollout});
   if (good && schema.action_kind != ActionKind::continuous)
     good = write_attribute(root, "num_actions", std::int64_t{schema.num_actions});
+  if (good && schema.outcome) good = write_attribute(root, "outcome", std::string(to_string(*schema.outcome)));
+  if (good && !schema.context_columns.empty()) good = write_attribute(root, "context_columns", schema.context_columns);
+  if (good && !schema.action_names.empty()) good = write_attribute(root, "action_names", schema.action_names);
   for (const auto& [name, value] : options.attributes) good = good && write_attribute(root, name.c_str(), value);
   if (!good) fail("cannot write the attributes");
   if (schema.sparse) create_group("context");

@@ -13,7 +13,7 @@ namespace {
 
 class HeaderParser {
  public:
-  explicit HeaderParser(TextFile& file) : file_(file) {}
+  HeaderParser(TextFile& file, bool texts) : file_(file), texts_(texts) {}
 
   std::vector<ArffAttribute> parse() {
     while (file_.next()) {
@@ -67,21 +67,25 @@ class HeaderParser {
   }
 
   void read_values(std::string_view& rest, ArffAttribute& attribute) const {
+    bool numbers = true;
     for (;;) {
       const std::string text = word(rest, ",}");
       const std::optional<double> value = parse_double(text);
-      if (!value || !std::isfinite(*value))
+      numbers = numbers && value && std::isfinite(*value);
+      if (!numbers && !texts_)
         file_.fail(fmt::format("attribute '{}' may be '{}', which is not a number; turn it into attributes {{0,1}}",
                                attribute.name, excerpt(text)));
-      attribute.values.push_back(*value);
+      attribute.levels.push_back(text);
+      if (numbers) attribute.values.push_back(*value);
       rest = trimmed(rest);
       if (rest.empty()) file_.fail(fmt::format("the values of attribute '{}' do not end in }}", attribute.name));
       const char next = rest.front();
       if (next != ',' && next != '}')
         file_.fail(fmt::format("a comma is missing between the values of attribute '{}'", attribute.name));
       rest.remove_prefix(1);
-      if (next == '}') return;
+      if (next == '}') break;
     }
+    if (!numbers) attribute.values.clear();
   }
 
   std::vector<ArffAttribute> finish() {
@@ -90,6 +94,7 @@ class HeaderParser {
   }
 
   TextFile& file_;
+  bool texts_;
   std::vector<ArffAttribute> attributes_;
 };
 
@@ -118,8 +123,8 @@ bool take_word(std::string_view& text, std::string_view ends, std::string& word)
   return false;
 }
 
-std::vector<ArffAttribute> read_arff_header(TextFile& file) {
-  return HeaderParser(file).parse();
+std::vector<ArffAttribute> read_arff_header(TextFile& file, bool texts) {
+  return HeaderParser(file, texts).parse();
 }
 
 }  // namespace scrm

@@ -16,6 +16,10 @@ namespace {
   throw Error(ErrorKind::usage, what);
 }
 
+bool is_prefix(const std::string& pattern) {
+  return !pattern.empty() && pattern.back() == '*';
+}
+
 /// Finds columns by name, and remembers which ones have a role.
 class ColumnSelector {
  public:
@@ -26,49 +30,72 @@ class ColumnSelector {
 
   std::size_t find(const std::string& option, const std::string& name) const {
     const auto found = positions_.find(name);
-    if (found == positions_.end())
-      throw Error(ErrorKind::usage,
-                  fmt::format("{}: no column is named '{}'; {}", option, name, suggestion(name, header_)),
-                  {.file = file_});
+    if (found == positions_.end()) fail_missing(option, name);
     return found->second;
   }
 
-  std::size_t take(const std::string& option, const std::string& name) {
+  std::vector<std::size_t> take(const std::string& option, const std::string& name) {
     const std::size_t position = find(option, name);
     taken_[position] = true;
-    return position;
+    return {position};
   }
 
-  std::vector<std::size_t> take_all(const std::string& option, const std::vector<std::string>& names) {
-    std::vector<std::size_t> positions;
-    for (const std::string& name : names) positions.push_back(take(option, name));
+  std::vector<std::size_t> take_all(const std::string& option, const std::vector<std::string>& patterns) {
+    const std::vector<std::size_t> positions = expand_all(option, patterns);
+    for (const std::size_t position : positions) taken_[position] = true;
     return positions;
   }
 
-  /// One --context value: a name, first:last or prefix*.
-  std::vector<std::size_t> expand(const std::string& pattern) const {
-    if (positions_.count(pattern) != 0) return {find("--context", pattern)};
-    if (!pattern.empty() && pattern.back() == '*') {
+  bool taken(std::size_t position) const { return taken_[position]; }
+
+  /// One pattern: a name, first:last or prefix*.
+  std::vector<std::size_t> expand(const std::string& option, const std::string& pattern) const {
+    if (positions_.count(pattern) != 0) return {find(option, pattern)};
+    if (is_prefix(pattern)) {
       const std::string prefix = pattern.substr(0, pattern.size() - 1);
       std::vector<std::size_t> found = free_columns(0, header_.size(), prefix);
-      if (found.empty()) fail_usage(fmt::format("--context: no column that is still free begins with '{}'", prefix));
+      if (found.empty()) fail_usage(fmt::format("{}: no column that is still free begins with '{}'", option, prefix));
       return found;
     }
     const std::size_t colon = pattern.find(':');
-    if (colon == std::string::npos) return {find("--context", pattern)};
-    const std::size_t first = find("--context", pattern.substr(0, colon));
-    const std::size_t last = find("--context", pattern.substr(colon + 1));
+    if (colon == std::string::npos) return {find(option, pattern)};
+    const std::size_t first = find(option, pattern.substr(0, colon));
+    const std::size_t last = find(option, pattern.substr(colon + 1));
     if (last < first)
-      fail_usage(fmt::format("--context {}: the columns stand in the other order in the file", pattern));
+      fail_usage(fmt::format("{} {}: the columns stand in the other order in the file", option, pattern));
     return free_columns(first, last + 1, "");
   }
 
+  std::vector<std::size_t> expand_all(const std::string& option, const std::vector<std::string>& patterns) const {
+    std::vector<std::size_t> chosen;
+    std::vector<bool> seen(header_.size(), false);
+    for (const std::string& pattern : patterns) {
+      for (const std::size_t position : expand(option, pattern)) {
+        if (seen[position]) fail_usage(fmt::format("{} has the column '{}' twice", option, header_[position]));
+        seen[position] = true;
+        chosen.push_back(position);
+      }
+    }
+    return chosen;
+  }
+
  private:
+  /// A column without a name is an index, and no feature.
   std::vector<std::size_t> free_columns(std::size_t from, std::size_t to, const std::string& prefix) const {
     std::vector<std::size_t> found;
     for (std::size_t i = from; i < to; ++i)
-      if (!taken_[i] && header_[i].compare(0, prefix.size(), prefix) == 0) found.push_back(i);
+      if (!taken_[i] && !header_[i].empty() && header_[i].compare(0, prefix.size(), prefix) == 0) found.push_back(i);
     return found;
+  }
+
+  [[noreturn]] void fail_missing(const std::string& option, const std::string& name) const {
+    std::string what = fmt::format("{}: no column is named '{}'; {}", option, name, suggestion(name, header_));
+    // A file that is split at the wrong character has one column, whose name has the right one in it.
+    for (const auto& [delimiter, word] : {std::pair{';', ";"}, {'\t', "tab"}, {'|', "'|'"}, {',', ","}})
+      if (header_.size() == 1 && header_[0].find(delimiter) != std::string::npos)
+        what = fmt::format("{}: no column is named '{}', there is one column alone; give --delimiter {}", option, name,
+                           word);
+    throw Error(ErrorKind::usage, what, {.file = file_});
   }
 
   const std::string& file_;
@@ -80,87 +107,165 @@ class ColumnSelector {
 void validate_columns(const CsvImport& import) {
   const bool multilabel = import.action_kind == ActionKind::multilabel;
   if (import.action.empty()) fail_usage("--action is missing: name the column of the logged action");
-  if (!multilabel && import.action.size() != 1)
-    fail_usage("--action names several columns; only multilabel actions have one for each label");
   if (import.loss.empty() == import.reward.empty())
     fail_usage(import.loss.empty() ? "--loss (or --reward-column) is missing: name the column of what happened"
                                    : "--loss and --reward-column exclude each other");
   if (!import.propensity.empty() && !import.log_propensity.empty())
     fail_usage("--propensity and --log-propensity exclude each other");
   if (!import.label_propensity.empty() && !multilabel) fail_usage("--label-propensity is for multilabel actions");
-  if (!import.label_propensity.empty() && import.label_propensity.size() != import.action.size())
-    fail_usage(fmt::format("--label-propensity names {} columns, but there are {} labels",
-                           import.label_propensity.size(), import.action.size()));
   if (import.propensity.empty() && import.log_propensity.empty() && import.label_propensity.empty())
     fail_usage("--propensity is missing: name the column with the probability or density of the logged action");
   if (import.num_actions < 0) fail_usage("--num-actions must be at least 1");
   if (import.num_actions > 0 && import.action_kind == ActionKind::continuous)
     fail_usage("--num-actions is for categorical actions");
-  if (multilabel && import.num_actions > 0 && static_cast<std::size_t>(import.num_actions) != import.action.size())
-    fail_usage(
-        fmt::format("--num-actions is {}, but --action names {} labels", import.num_actions, import.action.size()));
 }
 
-void choose_targets(const CsvImport& import, ColumnSelector& selector, CsvColumns& columns) {
+/// What only the columns that patterns stand for can tell.
+void validate_counts(const CsvImport& import, const CsvColumns& columns) {
+  const bool multilabel = import.action_kind == ActionKind::multilabel;
+  if (!multilabel && columns.action.size() != 1)
+    fail_usage("--action names several columns; only multilabel actions have one for each label");
+  if (!columns.label_propensity.empty() && columns.label_propensity.size() != columns.action.size())
+    fail_usage(fmt::format("--label-propensity names {} columns, but there are {} labels",
+                           columns.label_propensity.size(), columns.action.size()));
+  if (multilabel && import.num_actions > 0 && static_cast<std::size_t>(import.num_actions) != columns.action.size())
+    fail_usage(
+        fmt::format("--num-actions is {}, but --action names {} labels", import.num_actions, columns.action.size()));
+}
+
+/// The name of a target whose column was found by a pattern: what the pattern's star stands for, behind the name's own
+/// prefix; without a star in the name, the column's.
+std::string target_name(const std::string& name, const std::string& pattern, const std::string& column) {
+  if (column == pattern) return name;
+  if (!is_prefix(name) || !is_prefix(pattern)) return column;
+  return name.substr(0, name.size() - 1) + column.substr(pattern.size() - 1);
+}
+
+void choose_targets(const CsvImport& import, ColumnSelector& selector, const std::vector<std::string>& header,
+                    CsvColumns& columns) {
   std::map<std::string, std::size_t> by_name;
-  for (const auto& [name, column] : import.targets)
-    if (!by_name.emplace(name, selector.take("--target", column)).second)
-      fail_usage(fmt::format("--target {} is given twice", name));
+  for (const auto& [name, pattern] : import.targets) {
+    for (const std::size_t position : selector.take_all("--target", {pattern})) {
+      const std::string own = target_name(name, pattern, header[position]);
+      if (!by_name.emplace(own, position).second) fail_usage(fmt::format("--target {} is given twice", own));
+    }
+  }
   for (const auto& [name, position] : by_name) {
     columns.schema.targets.push_back(name);
     columns.targets.push_back(position);
   }
 }
 
-std::vector<std::size_t> choose_context(const std::vector<std::string>& patterns, const ColumnSelector& selector,
-                                        const std::vector<std::string>& header) {
-  std::vector<std::size_t> chosen;
-  for (const std::string& pattern : patterns) {
-    for (const std::size_t position : selector.expand(pattern)) {
-      if (std::find(chosen.begin(), chosen.end(), position) != chosen.end())
-        fail_usage(fmt::format("--context has the column '{}' twice", header[position]));
-      chosen.push_back(position);
-    }
+bool contains(const std::vector<std::size_t>& positions, std::size_t position) {
+  return std::find(positions.begin(), positions.end(), position) != positions.end();
+}
+
+/// The context, and which of its columns are categories. Those may be named there alone.
+void choose_context(const CsvImport& import, const ColumnSelector& selector, const std::vector<std::string>& header,
+                    CsvColumns& columns) {
+  columns.context = selector.expand_all("--context", import.context);
+  columns.categorical = selector.expand_all("--categorical", import.categorical);
+  for (const std::size_t position : columns.categorical) {
+    if (contains(columns.context, position)) continue;
+    if (import.action_kind == ActionKind::categorical && contains(columns.action, position)) continue;
+    if (selector.taken(position))
+      fail_usage(fmt::format("--categorical: the column '{}' has another role, in which it must be a number",
+                             header[position]));
+    columns.context.push_back(position);
   }
-  return chosen;
+}
+
+std::vector<std::string> names_at(const std::vector<std::size_t>& positions, const std::vector<std::string>& header) {
+  std::vector<std::string> names;
+  for (const std::size_t position : positions) names.push_back(header[position]);
+  return names;
 }
 
 }  // namespace
 
-CsvColumns choose_columns(const CsvImport& import, const std::vector<std::string>& header) {
+CsvColumns choose_columns(const CsvImport& import, const std::string& file, const std::vector<std::string>& header) {
   validate_columns(import);
-  ColumnSelector selector(import.file, header);
+  ColumnSelector selector(file, header);
   CsvColumns columns;
   Schema& schema = columns.schema;
   schema.action_kind = import.action_kind;
-  columns.action = selector.take_all("--action", import.action);
-  schema.num_actions =
-      import.action_kind == ActionKind::multilabel ? static_cast<int>(columns.action.size()) : import.num_actions;
+  // Names before patterns: a pattern takes what no other option names.
+  schema.outcome = import.loss.empty() ? Outcome::reward : Outcome::loss;
   columns.loss =
       import.loss.empty() ? selector.take("--reward-column", import.reward) : selector.take("--loss", import.loss);
-  columns.loss_sign = import.loss.empty() ? -1 : 1;
-
   schema.propensity = PropensityForm::label_product;
   if (!import.propensity.empty()) {
     schema.propensity = PropensityForm::linear;
-    columns.propensity = {selector.take("--propensity", import.propensity)};
+    columns.propensity = selector.take("--propensity", import.propensity);
   } else if (!import.log_propensity.empty()) {
     schema.propensity = PropensityForm::logarithm;
-    columns.propensity = {selector.take("--log-propensity", import.log_propensity)};
+    columns.propensity = selector.take("--log-propensity", import.log_propensity);
   }
+  columns.action = selector.take_all("--action", import.action);
   columns.label_propensity = selector.take_all("--label-propensity", import.label_propensity);
+  validate_counts(import, columns);
   schema.label_propensity = !columns.label_propensity.empty();
-  choose_targets(import, selector, columns);
-  columns.context = choose_context(import.context, selector, header);
-  schema.features = static_cast<std::int64_t>(columns.context.size());
+  schema.num_actions = import.num_actions;
+  if (import.action_kind == ActionKind::multilabel) {
+    schema.num_actions = static_cast<int>(columns.action.size());
+    schema.action_names = names_at(columns.action, header);
+  }
+  choose_targets(import, selector, header, columns);
+  choose_context(import, selector, header, columns);
   schema.context_type = import.float32 ? FloatType::f32 : FloatType::f64;
   return columns;
 }
 
-std::vector<std::size_t> choose_context_columns(const std::string& file, const std::vector<std::string>& patterns,
-                                                const std::vector<std::string>& header) {
+CsvColumns match_columns(const CsvImport& import, const CsvColumns& first, const std::vector<std::string>& first_header,
+                         const std::string& file, const std::vector<std::string>& header) {
+  const ColumnSelector selector(file, header);
+  CsvColumns columns;
+  columns.schema = first.schema;
+  std::vector<bool> used(header.size(), false);
+  const auto match = [&](const std::vector<std::size_t>& positions) {
+    std::vector<std::size_t> matched;
+    for (const std::size_t position : positions) {
+      matched.push_back(selector.find("the first file's columns", first_header[position]));
+      used[matched.back()] = true;
+    }
+    return matched;
+  };
+  columns.context = match(first.context);
+  columns.action = match(first.action);
+  columns.loss = match(first.loss);
+  columns.propensity = match(first.propensity);
+  columns.label_propensity = match(first.label_propensity);
+  columns.targets = match(first.targets);
+  columns.categorical = match(first.categorical);
+  for (const auto* patterns : {&import.context, &import.action, &import.label_propensity, &import.categorical}) {
+    for (const std::string& pattern : *patterns) {
+      if (!is_prefix(pattern) || std::find(header.begin(), header.end(), pattern) != header.end()) continue;
+      for (std::size_t i = 0; i < header.size(); ++i)
+        if (!used[i] && !header[i].empty() &&
+            header[i].compare(0, pattern.size() - 1, pattern, 0, pattern.size() - 1) == 0)
+          throw Error(ErrorKind::data,
+                      fmt::format("'{}' fits the column '{}', which the first file does not have; name the columns "
+                                  "one by one, or import the file apart",
+                                  pattern, header[i]),
+                      {.file = file});
+    }
+  }
+  return columns;
+}
+
+CsvColumns choose_context_columns(const std::string& file, const std::vector<std::string>& patterns,
+                                  const std::vector<std::string>& header) {
   if (patterns.empty()) fail_usage("--context is missing: name the columns of the features");
-  return choose_context(patterns, ColumnSelector(file, header), header);
+  CsvColumns columns;
+  columns.context = expand_columns("--context", file, patterns, header);
+  columns.schema.stage = RowStage::contexts;
+  return columns;
+}
+
+std::vector<std::size_t> expand_columns(const std::string& option, const std::string& file,
+                                        const std::vector<std::string>& patterns,
+                                        const std::vector<std::string>& header) {
+  return ColumnSelector(file, header).expand_all(option, patterns);
 }
 
 }  // namespace scrm

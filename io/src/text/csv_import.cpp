@@ -1,68 +1,69 @@
 #include "scrm/io/csv_import.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <functional>
-#include <limits>
-#include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
-#include "scrm/io/atomic_folder.hpp"
+#include "file/text.hpp"
+#include "import/shard_sequence.hpp"
+#include "scrm/io/atomic_file.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/numbers.hpp"
+#include "scrm/io/path_checks.hpp"
 #include "text/csv_columns.hpp"
+#include "text/csv_findings.hpp"
 #include "text/csv_reader.hpp"
 #include "text/csv_rows.hpp"
 
 namespace scrm {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
-
-/// What must be known before the first row is written and only a look through the whole file tells.
-struct CsvTotals {
-  std::int64_t records = 0;
-  double largest_action = -1;
-};
-
-bool is_file_name(const std::string& out) {
-  return fs::path(out).extension() == ".h5";
+[[noreturn]] void fail_usage(const std::string& what, const std::string& file = "") {
+  throw Error(ErrorKind::usage, what, {.file = file});
 }
 
-void check_output(const CsvImport& import) {
-  const auto fail_usage = [](const std::string& what) { throw Error(ErrorKind::usage, what); };
-  if (import.out.empty()) fail_usage("--out is missing: name an .h5 file or a folder");
-  if (import.shards < 0 || import.rows_per_shard < 0) fail_usage("--shards and --rows-per-shard must be at least 1");
-  if (import.shards > 0 && import.rows_per_shard > 0) fail_usage("--shards and --rows-per-shard exclude each other");
-  if (is_file_name(import.out) && (import.shards > 1 || import.rows_per_shard > 0))
-    fail_usage(fmt::format("--out {} is one file; name a folder for several shards", import.out));
+/// The import, with the columns of an encoding that is there in place of those that are not named.
+CsvImport with_encoded_columns(CsvImport import, const std::optional<Encoding>& encoding) {
+  if (!encoding || !import.context.empty()) return import;
+  for (const EncodedColumn& column : encoding->columns) import.context.push_back(column.name);
+  return import;
 }
 
-/// Progress of the first (0) or the second (1) of two readings of a file, as a share of both.
-BytesProgress part_of_two(const BytesProgress& progress, int part) {
-  if (!progress) return {};
-  return [&progress, part](std::int64_t done, std::int64_t total) { progress(part * total + done, 2 * total); };
-}
-
-CsvTotals scan_totals(const CsvImport& import, const CsvColumns& columns, const BytesProgress& progress) {
-  CsvReader reader(import.file, import.delimiter);
-  const bool categorical = import.action_kind == ActionKind::categorical;
-  CsvTotals found;
-  while (reader.next()) {
-    if (++found.records % kBlockRows == 0 && progress) progress(reader.bytes_done(), reader.bytes_total());
-    const std::size_t field = columns.action.front();
-    if (!categorical || field >= reader.fields().size()) continue;
-    if (const auto action = parse_double(reader.fields()[field]))
-      found.largest_action = std::max(found.largest_action, *action);
+/// A recipe is used unchanged: what the import says besides must agree with it. Puts the columns into its order.
+void follow_encoding(const CsvImport& import, const Encoding& encoding, const std::vector<std::string>& header,
+                     CsvColumns& columns) {
+  const auto fail = [&](const std::string& what) {
+    fail_usage(what + "; leave the option out, or give another --encoding to write a new one", import.encoding);
+  };
+  if (import.unseen && *import.unseen != encoding.unseen)
+    fail(fmt::format("--unseen {} contradicts the encoding, which has {}", to_string(*import.unseen),
+                     to_string(encoding.unseen)));
+  if (import.impute && *import.impute != encoding.impute)
+    fail(fmt::format("--impute {} contradicts the encoding, which has {}", to_string(*import.impute),
+                     to_string(encoding.impute)));
+  if (import.num_actions > 0 && encoding.num_actions > 0 && import.num_actions != encoding.num_actions)
+    fail(fmt::format("--num-actions {} contradicts the encoding, which has {}", import.num_actions,
+                     encoding.num_actions));
+  std::set<std::string> categories;
+  std::vector<std::size_t> ordered;
+  for (const EncodedColumn& column : encoding.columns) {
+    if (column.kind == ColumnKind::categorical) categories.insert(column.name);
+    for (const std::size_t position : columns.context)
+      if (header[position] == column.name) ordered.push_back(position);
+    if (ordered.empty() || header[ordered.back()] != column.name)
+      fail(fmt::format("the encoding has the column '{}', which --context lacks", column.name));
   }
-  return found;
+  if (ordered.size() != columns.context.size())
+    fail(fmt::format("--context has {} columns, the encoding {}", columns.context.size(), ordered.size()));
+  for (const std::size_t position : columns.categorical)
+    if (categories.count(header[position]) == 0 && encoding.actions.empty())
+      fail(fmt::format("--categorical: '{}' is no category in the encoding", header[position]));
+  columns.context = std::move(ordered);
 }
 
 /// Categories are counted from 0, so a stray huge number would make an absurd policy rather than a bad row.
@@ -70,149 +71,190 @@ int count_actions(const CsvImport& import, double largest) {
   constexpr double kMaxActions = 1e6;
   if (!(largest < kMaxActions))
     throw Error(ErrorKind::data,
-                fmt::format("the largest action is {}; give --num-actions to say how many there are", largest),
-                {.file = import.file});
+                fmt::format("the largest action is {}; give --num-actions to say how many there are, or --categorical "
+                            "with its column where these are names rather than numbers from 0 on",
+                            largest),
+                {.file = import.files.front()});
   return std::max(1, static_cast<int>(std::floor(largest)) + 1);
 }
 
-/// The files of the import, opened one after another.
-class ShardSequence {
+/// The actions of an encoding that is being made.
+void learn_actions(const CsvImport& import, CsvFindings& findings, Encoding& encoding) {
+  if (import.action_kind != ActionKind::categorical) return;
+  encoding.actions = std::move(findings.action_names);
+  encoding.num_actions = import.num_actions;
+  if (encoding.actions.empty()) {
+    if (import.num_actions == 0) encoding.num_actions = count_actions(import, findings.largest_action);
+    return;
+  }
+  const auto names = static_cast<int>(encoding.actions.size());
+  if (import.num_actions > 0 && import.num_actions != names)
+    fail_usage(
+        fmt::format("--num-actions is {}, but there are {} names of actions; leave it out", import.num_actions, names));
+  encoding.num_actions = names;
+}
+
+/// Whether the first record's action is no number, so that its names must be learned.
+bool has_named_actions(const CsvImport& import, const CsvColumns& columns) {
+  CsvReader reader(import.files.front(), import.delimiter);
+  const std::size_t field = columns.action.front();
+  return reader.next() && field < reader.fields().size() && !parse_double(reader.fields()[field]);
+}
+
+bool needs_scan(const CsvImport& import, const CsvColumns& columns, bool encoding_there, bool pipe) {
+  if (import.shards > 1) return true;
+  if (encoding_there) return false;
+  if (!columns.categorical.empty() || import.impute.value_or(Impute::error) != Impute::error) return true;
+  if (!import.encoding.empty()) return true;
+  if (import.action_kind != ActionKind::categorical) return false;
+  return import.num_actions == 0 || (!pipe && has_named_actions(import, columns));
+}
+
+/// Progress of one of `passes` readings of the files, as a share of all.
+BytesProgress part_of(const BytesProgress& progress, int pass, int passes, std::int64_t total) {
+  if (!progress) return {};
+  return [&progress, pass, passes, total](std::int64_t done, std::int64_t) {
+    progress(pass * total + done, passes * total);
+  };
+}
+
+/// Bytes of all files; 0 where one is a pipe and they are not known.
+std::int64_t bytes_of_all(const CsvImport& import, const CsvReader& first) {
+  std::int64_t total = first.bytes_total();
+  bool known = total > 0;
+  for (std::size_t f = 1; f < import.files.size(); ++f) {
+    std::error_code failed;
+    const auto bytes = std::filesystem::file_size(import.files[f], failed);
+    // Known before the first file has been read, which may take long.
+    if (failed && !std::filesystem::exists(import.files[f]))
+      throw Error(ErrorKind::file, "cannot read: there is no such file", {.file = import.files[f]});
+    known = known && !failed;
+    total += failed ? 0 : static_cast<std::int64_t>(bytes);
+  }
+  return known ? total : 0;
+}
+
+/// An encoding of columns that are numbers or dates.
+Encoding plain_encoding(const CsvColumns& columns, const std::vector<std::string>& header, int num_actions) {
+  Encoding encoding;
+  for (const std::size_t position : columns.context) encoding.columns.push_back({.name = header[position]});
+  encoding.num_actions = num_actions;
+  return encoding;
+}
+
+/// The encoding that was found, as the import asks for it.
+Encoding learned_encoding(const CsvImport& import, CsvFindings& findings) {
+  Encoding encoding;
+  encoding.unseen = import.unseen.value_or(UnseenLevel::other);
+  encoding.impute = import.impute.value_or(Impute::error);
+  encoding.columns = std::move(findings.columns);
+  learn_actions(import, findings, encoding);
+  return encoding;
+}
+
+void complete_schema(const Encoding& encoding, Schema& schema) {
+  schema.context_columns = feature_names(encoding);
+  schema.features = static_cast<std::int64_t>(schema.context_columns.size());
+  if (schema.action_kind == ActionKind::categorical) {
+    schema.num_actions = encoding.num_actions;
+    schema.action_names = encoding.actions;
+  }
+  for (std::string& name : schema.action_names) name = name_text(name);
+}
+
+/// The records of all files on their way to shards. `first` has read its header.
+class CsvImporter {
  public:
-  ShardSequence(const CsvImport& import, const Schema& schema, std::int64_t records)
-      : import_(import), schema_(schema), records_(records) {
-    if (!is_file_name(import.out)) folder_.emplace(import.out, import.overwrite);
-    open();
-  }
+  CsvImporter(const CsvImport& import, CsvReader& first, const CsvColumns& columns, CsvRows& rows,
+              ShardSequence& shards)
+      : import_(import), first_(first), columns_(columns), rows_(rows), shards_(shards) {}
 
-  /// Before record number `record` (from 0, bad ones counted) is added: whether the shard at hand is to end here.
-  bool ends_before(std::int64_t record, std::int64_t rows_in_block) const {
-    if (import_.shards > 0) return record >= first_record(opened_);
-    return writer_->rows() + rows_in_block >= (import_.rows_per_shard > 0 ? import_.rows_per_shard : kNoLimit);
+  void run(const BytesProgress& progress) {
+    read(first_, columns_, progress);
+    for (std::size_t f = 1; f < import_.files.size(); ++f) {
+      CsvReader reader(import_.files[f], import_.delimiter);
+      read(reader, match_columns(import_, columns_, first_.header(), reader.path(), reader.header()), progress);
+    }
+    if (writing_) shards_.append(rows_.take());
   }
-
-  void append(const Block& block) {
-    rows_ += block.rows;
-    with_final_path([&] { writer_->append(block); });
-  }
-
-  void start_next_shard() {
-    with_final_path([&] { writer_->commit(); });
-    open();
-  }
-
-  void commit() {
-    // Every shard that was asked for is there, even when the file has fewer rows than that.
-    while (opened_ < import_.shards) start_next_shard();
-    with_final_path([&] { writer_->commit(); });
-    if (folder_) folder_->commit();
-  }
-
-  int count() const noexcept { return opened_; }
-  std::int64_t rows() const noexcept { return rows_; }
 
  private:
-  std::int64_t first_record(int shard) const {
-    if (shard >= import_.shards) return kNoLimit;
-    const std::int64_t each = records_ / import_.shards;
-    return each * shard + std::min<std::int64_t>(shard, records_ % import_.shards);
+  void read(CsvReader& reader, const CsvColumns& columns, const BytesProgress& progress) {
+    rows_.begin_file(reader.path(), columns, reader.header());
+    for (; reader.next(); ++record_) {
+      if (writing_ && (rows_.full() || shards_.ends_before(record_, rows_.rows()))) {
+        shards_.append(rows_.take());
+        if (progress) progress(bytes_before_ + reader.bytes_done(), 0);
+        while (shards_.ends_before(record_, 0)) shards_.start_next_shard();
+      } else if (rows_.full()) {
+        rows_.take();
+      }
+      // Once a bad row has made writing pointless, only counting is left.
+      if (!rows_.add(reader.fields(), reader.line()) && !import_.skip_bad_rows) writing_ = false;
+    }
+    bytes_before_ += reader.bytes_total();
   }
-
-  void open() {
-    const std::string path =
-        folder_ ? fmt::format("{}/part-{:05}.h5", folder_->temporary_path(), opened_) : import_.out;
-    ++opened_;
-    with_final_path([&] { writer_.emplace(path, schema_, import_.write); });
-  }
-
-  /// Errors name the folder that was asked for, not the temporary one, which is removed.
-  void with_final_path(const std::function<void()>& action) const { folder_ ? folder_->write(action) : action(); }
 
   const CsvImport& import_;
-  const Schema& schema_;
-  std::int64_t records_;
-  std::optional<AtomicFolder> folder_;
-  std::optional<ShardWriter> writer_;
-  int opened_ = 0;
-  std::int64_t rows_ = 0;
+  CsvReader& first_;
+  const CsvColumns& columns_;
+  CsvRows& rows_;
+  ShardSequence& shards_;
+  std::int64_t record_ = 0;
+  std::int64_t bytes_before_ = 0;
+  bool writing_ = true;
 };
-
-/// Reads all records; `out` is null once a bad row has made writing pointless and only counting is left.
-void read_records(const CsvImport& import, CsvReader& reader, CsvRows& rows, ShardSequence* out,
-                  const BytesProgress& progress) {
-  for (std::int64_t record = 0; reader.next(); ++record) {
-    if (out != nullptr && (rows.full() || out->ends_before(record, rows.rows()))) {
-      out->append(rows.take());
-      if (progress) progress(reader.bytes_done(), reader.bytes_total());
-      while (out->ends_before(record, 0)) out->start_next_shard();
-    } else if (rows.full()) {
-      rows.take();
-    }
-    if (!rows.add(reader.fields(), reader.line()) && !import.skip_bad_rows) out = nullptr;
-  }
-  if (out != nullptr) out->append(rows.take());
-}
 
 }  // namespace
 
-const char* to_string(BadRecordReason reason) noexcept {
-  switch (reason) {
-    case BadRecordReason::wrong_number_of_fields:
-      return "wrong number of fields";
-    case BadRecordReason::value_missing:
-      return "a value is missing";
-    case BadRecordReason::not_a_number:
-      return "a value is not a number";
-  }
-  return "";
-}
+ImportResult import_csv(const CsvImport& asked, const BytesProgress& progress) {
+  check_output(asked);
+  if (asked.files.empty()) fail_usage("name the file to import");
+  require_distinct(asked.files);
+  const bool encoding_there = !asked.encoding.empty() && std::filesystem::exists(asked.encoding);
+  std::optional<Encoding> known;
+  if (encoding_there) known = read_encoding(asked.encoding, asked.memory);
+  const CsvImport import = with_encoded_columns(asked, known);
 
-const char* key(BadRecordReason reason) noexcept {
-  switch (reason) {
-    case BadRecordReason::wrong_number_of_fields:
-      return "wrong_number_of_fields";
-    case BadRecordReason::value_missing:
-      return "value_missing";
-    case BadRecordReason::not_a_number:
-      return "not_a_number";
-  }
-  return "";
-}
+  CsvReader first(import.files.front(), import.delimiter);
+  CsvColumns columns = choose_columns(import, first.path(), first.header());
+  if (known) follow_encoding(import, *known, first.header(), columns);
+  const std::int64_t bytes = bytes_of_all(import, first);
+  const bool scans = needs_scan(import, columns, encoding_there, first.bytes_total() == 0);
+  if (scans && bytes == 0)
+    fail_usage(
+        "a pipe can be read only once: leave out --shards (--rows-per-shard is fine), give --num-actions, and learn an "
+        "encoding from a file",
+        first.path());
+  CsvFindings findings;
+  if (scans) findings = scan_records(import, columns, first.header(), part_of(progress, 0, 2, bytes));
 
-std::int64_t CsvImportResult::skipped_rows() const noexcept {
-  return std::accumulate(bad_records.begin(), bad_records.end(), std::int64_t{0}) +
-         std::accumulate(bad_rows.begin(), bad_rows.end(), std::int64_t{0});
-}
+  const EncodingOrigin origin = known ? EncodingOrigin::file : scans ? EncodingOrigin::learned : EncodingOrigin::plain;
+  Encoding encoding = known   ? *known
+                      : scans ? learned_encoding(import, findings)
+                              : plain_encoding(columns, first.header(), import.num_actions);
+  if (encoding.num_actions == 0) encoding.num_actions = import.num_actions;
+  complete_schema(encoding, columns.schema);
+  require_block_fits(first, columns.schema, import.write, import.memory);
+  const bool writes_encoding = !import.encoding.empty() && !known;
+  // A folder that cannot be written is known before the work, not after it.
+  if (writes_encoding) AtomicFile(import.encoding);
 
-CsvImportResult import_csv(const CsvImport& import, const BytesProgress& progress) {
-  check_output(import);
-  CsvReader reader(import.file, import.delimiter);
-  CsvColumns columns = choose_columns(import, reader.header());
-  const bool count_categories = import.action_kind == ActionKind::categorical && import.num_actions == 0;
-  CsvTotals found;
-  BytesProgress on_bytes = progress;
-  if (count_categories || import.shards > 1) {
-    if (reader.bytes_total() == 0)
-      throw Error(ErrorKind::usage,
-                  "a pipe can be read only once: leave out --shards (--rows-per-shard is fine), and give --num-actions",
-                  {.file = import.file});
-    found = scan_totals(import, columns, part_of_two(progress, 0));
-    on_bytes = part_of_two(progress, 1);
-  }
-  if (count_categories) columns.schema.num_actions = count_actions(import, found.largest_action);
-
-  require_block_fits(reader, columns.schema, import.write, import.memory);
-  CsvRows rows(columns, reader.header());
-  ShardSequence shards(import, columns.schema, found.records);
-  read_records(import, reader, rows, &shards, on_bytes);
-  if (!import.skip_bad_rows) rows.require_no_bad_rows(import.file, true);
+  CsvRows rows(columns.schema, encoding, origin);
+  ShardSequence shards(import, columns.schema, findings.records);
+  CsvImporter(import, first, columns, rows, shards).run(part_of(progress, scans ? 1 : 0, scans ? 2 : 1, bytes));
+  if (!import.skip_bad_rows) rows.require_no_bad_rows(true);
+  if (writes_encoding) write_text_file(import.encoding, encoding_text(encoding));
   shards.commit();
 
-  CsvImportResult result;
+  ImportResult result;
   result.rows = shards.rows();
   result.shards = shards.count();
   result.schema = columns.schema;
   result.bad_records = rows.bad_records();
   result.bad_rows = rows.bad_rows();
+  result.filled_holes = rows.filled_holes();
+  result.encoding_written = writes_encoding;
   return result;
 }
 

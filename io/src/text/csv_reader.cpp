@@ -46,10 +46,9 @@ inline char* find_end(char* at, char delimiter) noexcept {
 
 }  // namespace
 
-CsvReader::CsvReader(std::string path, char delimiter) : path_(std::move(path)), delimiter_(delimiter) {
+CsvReader::CsvReader(std::string path, char delimiter) : path_(std::move(path)), delimiter_(delimiter), stream_(path_) {
   if (delimiter == '"' || delimiter == '\n' || delimiter == '\r' || delimiter == '\0')
     throw Error(ErrorKind::usage, "quotes and line breaks cannot delimit fields", {.file = path_});
-  file_ = open_text(path_, bytes_total_);
   buffer_.resize(kBufferBytes + kPadding);
   cursor_ = end_ = buffer_.data();
   refill();
@@ -70,7 +69,7 @@ void CsvReader::read_header() {
     const std::string name(trimmed(field));
     const std::size_t position = header_.size() + 1;
     if (parse_double(name)) ++numbers;
-    if (name.empty() && fields().size() > 1) fail(line_, fmt::format("column {} has no name", position));
+    if (name.empty() && position > 1) fail(line_, fmt::format("column {} has no name", position));
     const auto [before, is_new] = seen.emplace(name, position);
     if (!is_new)
       fail(line_, fmt::format("the name '{}' is given to columns {} and {}; rename one of them", name, before->second,
@@ -91,7 +90,7 @@ void CsvReader::refill() {
   }
   cursor_ = buffer_.data();
   end_ = cursor_ + kept;
-  const std::size_t got = read_text(path_, file_, end_, buffer_.size() - kPadding - kept);
+  const std::size_t got = stream_.read(end_, buffer_.size() - kPadding - kept);
   at_end_ = got == 0;
   end_ += got;
   std::memset(end_, '\n', kPadding);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "file/descriptor.hpp"
+#include "text/text_stream.hpp"
 
 namespace scrm {
 
@@ -17,8 +17,11 @@ namespace scrm {
 /// line.
 class CsvReader {
  public:
-  /// Opens the file and reads its header: at least one name, none of them empty or given twice.
+  /// Opens the file and reads its header: at least one name, none of them given twice, and only the first may be empty,
+  /// as that of an index often is.
   CsvReader(std::string path, char delimiter);
+  CsvReader(const CsvReader&) = delete;
+  CsvReader& operator=(const CsvReader&) = delete;
 
   const std::string& path() const noexcept { return path_; }
   const std::vector<std::string>& header() const noexcept { return header_; }
@@ -30,9 +33,13 @@ class CsvReader {
   /// The line on which the record begins, from 1.
   std::int64_t line() const noexcept { return line_; }
 
-  std::int64_t bytes_done() const noexcept { return bytes_before_ + (cursor_ - buffer_.data()); }
+  /// Bytes of the file that are behind us, compressed ones as they lie in it.
+  std::int64_t bytes_done() const noexcept {
+    return stream_.compressed() ? stream_.bytes_read() : bytes_before_ + (cursor_ - buffer_.data());
+  }
   /// Size of the file; 0 for pipes, where it is not known.
-  std::int64_t bytes_total() const noexcept { return bytes_total_; }
+  std::int64_t bytes_total() const noexcept { return stream_.bytes_total(); }
+  bool compressed() const noexcept { return stream_.compressed(); }
 
  private:
   enum class Split { record, needs_more };
@@ -48,10 +55,9 @@ class CsvReader {
 
   std::string path_;
   char delimiter_;
-  Descriptor file_;
-  bool at_end_ = false;  // the file has no more bytes than the buffer
-  std::int64_t bytes_total_ = 0;
-  std::int64_t bytes_before_ = 0;  // of the file, in front of the buffer
+  TextStream stream_;
+  bool at_end_ = false;            // the file has no more bytes than the buffer
+  std::int64_t bytes_before_ = 0;  // of the text, in front of the buffer
 
   std::vector<char> buffer_;
   char* cursor_ = nullptr;  // the next record

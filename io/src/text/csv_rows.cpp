@@ -4,141 +4,191 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "encoding/iso_date.hpp"
 #include "file/text.hpp"
 #include "scrm/io/error.hpp"
 #include "scrm/io/numbers.hpp"
 #include "scrm/io/shard_writer.hpp"
 
 namespace scrm {
+namespace {
 
-CsvRows::CsvRows(const CsvColumns& columns, const std::vector<std::string>& header)
-    : header_(header), buffer_(columns.schema), loss_sign_(columns.loss_sign) {
-  const Schema& schema = columns.schema;
-  const ActionKind kind = schema.action_kind;
-  AuditRule context = context_rule("context");
-  if (schema.context_type == FloatType::f32) {
-    constexpr double kWidest = std::numeric_limits<float>::max();
-    context.range = {-kWidest, kWidest};
-  }
-  add_rules(columns.context, context);
-  if (schema.stage == RowStage::logged) {
-    add_rules(columns.action, action_rule(kind, schema.num_actions), kind != ActionKind::continuous);
-    add_rules({columns.loss}, loss_rule());
-    add_rules(columns.propensity, schema.propensity == PropensityForm::logarithm ? log_propensity_rule(kind)
-                                                                                 : propensity_rule(kind, "propensity"));
-    add_rules(columns.label_propensity, propensity_rule(kind, "label_propensity"));
-    for (std::size_t t = 0; t < columns.targets.size(); ++t)
-      add_rules({columns.targets[t]}, target_rule(kind, schema.targets[t]));
-  }
-  values_.resize(rules_.size());
+constexpr const char* kImpute = "--impute mean (or zero) puts a number there and adds a feature that says where";
+
+/// "1,5", as some countries write it.
+bool has_decimal_comma(std::string_view text) {
+  std::string with_point(text);
+  std::replace(with_point.begin(), with_point.end(), ',', '.');
+  return with_point != text && parse_double(with_point).has_value();
 }
 
-void CsvRows::add_rules(const std::vector<std::size_t>& fields, const AuditRule& rule, bool whole) {
-  for (const std::size_t field : fields) rules_.push_back({field, rule, whole});
+bool is_blank_field(std::string_view text) {
+  return trimmed(text).empty();
 }
 
-void CsvRows::record_first_error(std::int64_t line, std::string_view column, const std::string& what) {
-  if (!first_error_.empty()) return;
-  first_error_ = fmt::format("line {}, column '{}': {}", line, column, what);
+}  // namespace
+
+CsvRows::CsvRows(const Schema& schema, const Encoding& encoding, EncodingOrigin origin)
+    : builder_(schema),
+      origin_(origin),
+      action_kind_(schema.action_kind),
+      action_names_(schema.action_kind == ActionKind::categorical ? positions_of(encoding.actions) : TextMap<int>()) {
+  for (const EncodedColumn& column : encoding.columns)
+    encoders_.emplace_back(column, encoding, origin == EncodingOrigin::plain);
+}
+
+void CsvRows::begin_file(const std::string& file, const CsvColumns& columns, const std::vector<std::string>& header) {
+  file_ = &file;
+  columns_ = &columns;
+  header_ = &header;
+  fields_.clear();
+  for (std::size_t c = 0; c < encoders_.size(); ++c)
+    fields_.insert(fields_.end(), static_cast<std::size_t>(encoders_[c].features()), columns.context[c]);
+  fields_.insert(fields_.end(), columns.action.begin(), columns.action.end());
+  numbers_.clear();
+  for (const auto* positions : {&columns.loss, &columns.propensity, &columns.label_propensity, &columns.targets})
+    numbers_.insert(numbers_.end(), positions->begin(), positions->end());
+  fields_.insert(fields_.end(), numbers_.begin(), numbers_.end());
+}
+
+void CsvRows::record_first_error(std::int64_t line, std::size_t field, const std::string& what, bool has_remedy) {
+  if (first_error_) return;
+  first_error_ = {*file_, fmt::format("line {}, column '{}': {}", line, (*header_)[field], what), has_remedy};
+}
+
+void CsvRows::reject(BadRecordReason reason, std::int64_t line, std::size_t field, const std::string& what,
+                     const std::string& remedy) {
+  ++bad_records_[static_cast<std::size_t>(reason)];
+  record_first_error(line, field, remedy.empty() ? what : what + "; " + remedy, !remedy.empty());
+}
+
+void CsvRows::reject_context(const ColumnEncoder& column, FieldFault fault, std::string_view text, std::int64_t line,
+                             std::size_t field) {
+  const bool fixed = origin_ == EncodingOrigin::file;
+  const std::string shown = excerpt(text);
+  switch (fault) {
+    case FieldFault::missing:
+      return reject(BadRecordReason::value_missing, line, field, "the value is missing",
+                    fixed ? "the encoding was made with --impute error" : kImpute);
+    case FieldFault::unseen_level:
+      return reject(BadRecordReason::unknown_level, line, field,
+                    fmt::format("'{}' is a level that the encoding does not have", shown));
+    case FieldFault::not_a_number:
+      break;
+  }
+  if (column.kind() == ColumnKind::date)
+    return reject(BadRecordReason::not_a_number, line, field,
+                  fmt::format("'{}' is not a date such as 2026-01-31, as other values of this column are", shown));
+  const std::string what = fmt::format("'{}' is not a number", shown);
+  if (fixed) return reject(BadRecordReason::not_a_number, line, field, what);
+  if (is_hole(text)) return reject(BadRecordReason::not_a_number, line, field, what, kImpute);
+  if (parse_iso_date(text))
+    return reject(BadRecordReason::not_a_number, line, field, what + " but a date, and other values are numbers");
+  if (has_decimal_comma(text))
+    return reject(BadRecordReason::not_a_number, line, field, what + ": decimals are written with a point here");
+  reject(BadRecordReason::not_a_number, line, field, what,
+         fmt::format("--categorical '{}' makes a feature of each of its values", (*header_)[field]));
+}
+
+bool CsvRows::parse_number(std::string_view text, double& out, std::int64_t line, std::size_t field) {
+  if (const std::optional<double> value = parse_double(text)) {
+    out = *value;
+    return true;
+  }
+  if (is_blank_field(text))
+    reject(BadRecordReason::value_missing, line, field, "the value is missing");
+  else
+    reject(BadRecordReason::not_a_number, line, field, fmt::format("'{}' is not a number", excerpt(text)));
+  return false;
+}
+
+bool CsvRows::parse_action(std::string_view text, double& out, std::int64_t line, std::size_t field) {
+  const bool names = !action_names_.empty();
+  if (const std::optional<double> value = names ? std::nullopt : parse_double(text)) {
+    out = *value;
+    return true;
+  }
+  if (names) {
+    if (const auto found = action_names_.find(trimmed(text)); found != action_names_.end()) {
+      out = found->second;
+      return true;
+    }
+  }
+  if (is_blank_field(text)) {
+    reject(BadRecordReason::value_missing, line, field, "the value is missing");
+    return false;
+  }
+  const std::string shown = excerpt(text);
+  if (names)
+    reject(BadRecordReason::unknown_level, line, field,
+           fmt::format("'{}' is not among the {} actions of the encoding", shown, action_names_.size()));
+  else if (action_kind_ == ActionKind::categorical && origin_ != EncodingOrigin::file)
+    reject(BadRecordReason::not_a_number, line, field, fmt::format("'{}' is not a number", shown),
+           fmt::format("--categorical '{}' takes actions by name", (*header_)[field]));
+  else if (action_kind_ == ActionKind::continuous)
+    reject(BadRecordReason::not_a_number, line, field, fmt::format("'{}' is not a number", shown),
+           "--action-kind categorical takes actions by name");
+  else
+    return parse_number(text, out, line, field);
+  return false;
 }
 
 bool CsvRows::parse(std::span<const std::string_view> fields, std::int64_t line) {
-  const auto count = [&](BadRecordReason reason) { ++bad_records_[static_cast<std::size_t>(reason)]; };
-  if (fields.size() != header_.size()) {
-    count(BadRecordReason::wrong_number_of_fields);
-    if (first_error_.empty())
-      first_error_ = fmt::format("line {}: {} fields where the header has {}", line, fields.size(), header_.size());
+  if (fields.size() != header_->size()) {
+    ++bad_records_[static_cast<std::size_t>(BadRecordReason::wrong_number_of_fields)];
+    if (!first_error_)
+      first_error_ = {*file_,
+                      fmt::format("line {}: {} fields where the header has {}", line, fields.size(), header_->size()),
+                      false};
     return false;
   }
-  for (std::size_t i = 0; i < rules_.size(); ++i) {
-    const std::string_view text = fields[rules_[i].field];
-    if (const std::optional<double> value = parse_double(text)) {
-      values_[i] = *value;
-      continue;
+  double* value = builder_.values().data();
+  for (std::size_t c = 0; c < encoders_.size(); ++c) {
+    const std::size_t field = columns_->context[c];
+    if (const auto fault = encoders_[c].encode(fields[field], value, holes_)) {
+      reject_context(encoders_[c], *fault, fields[field], line, field);
+      return false;
     }
-    const bool missing = text.find_first_not_of(" \t") == std::string_view::npos;
-    count(missing ? BadRecordReason::value_missing : BadRecordReason::not_a_number);
-    record_first_error(line, header_[rules_[i].field],
-                       missing ? "the value is missing" : fmt::format("'{}' is not a number", excerpt(text)));
-    return false;
+    value += encoders_[c].features();
   }
+  for (const std::size_t field : columns_->action)
+    if (!parse_action(fields[field], *value++, line, field)) return false;
+  for (const std::size_t field : numbers_)
+    if (!parse_number(fields[field], *value++, line, field)) return false;
   return true;
 }
 
-inline std::optional<BadRowReason> CsvRows::violation(const FieldRule& rule, double value) noexcept {
-  const std::optional<BadRowReason> reason = rule.rule.violation(value);
-  if (!reason && rule.whole && value != std::floor(value)) return BadRowReason::action_out_of_range;
-  return reason;
-}
-
 bool CsvRows::audit(std::span<const std::string_view> fields, std::int64_t line) {
-  // A row with several faults counts once, under the reason that comes first in BadRowReason.
-  std::optional<BadRowReason> gravest;
-  std::size_t where = 0;
-  for (std::size_t i = 0; i < rules_.size(); ++i) {
-    const std::optional<BadRowReason> reason = violation(rules_[i], values_[i]);
-    if (!reason || (gravest && *gravest <= *reason)) continue;
-    gravest = reason;
-    where = rules_[i].field;
-  }
-  if (!gravest) return true;
-  ++bad_rows_[static_cast<std::size_t>(*gravest)];
-  record_first_error(line, header_[where], fmt::format("{}: '{}'", to_string(*gravest), excerpt(fields[where])));
+  const auto violation = builder_.audit();
+  if (!violation) return true;
+  ++bad_rows_[static_cast<std::size_t>(violation->reason)];
+  if (first_error_) return false;
+  const std::size_t field = fields_[violation->value];
+  std::string what = fmt::format("{}: '{}'", to_string(violation->reason), excerpt(fields[field]));
+  const bool hole = violation->reason == BadRowReason::context_not_finite && is_hole(fields[field]) &&
+                    origin_ != EncodingOrigin::file;
+  if (hole) what += fmt::format("; {}", kImpute);
+  record_first_error(line, field, what, hole);
   return false;
 }
 
 bool CsvRows::add(std::span<const std::string_view> fields, std::int64_t line) {
+  holes_ = 0;
   if (!parse(fields, line) || !audit(fields, line)) {
     ++bad_;
     return false;
   }
-  store();
-  ++rows_;
+  builder_.store();
+  filled_holes_ += holes_;
   return true;
 }
 
-void CsvRows::store() noexcept {
-  const Schema& schema = buffer_.schema();
-  const double* value = values_.data();
-  const int row = rows_;
-  if (schema.context_type == FloatType::f32) {
-    float* out = buffer_.context_f32() + row;
-    for (std::int64_t j = 0; j < schema.features; ++j) out[j * kBlockRows] = static_cast<float>(*value++);
-  } else {
-    double* out = buffer_.context_f64() + row;
-    for (std::int64_t j = 0; j < schema.features; ++j) out[j * kBlockRows] = *value++;
-  }
-  if (schema.stage == RowStage::contexts) return;
-  switch (schema.action_kind) {
-    case ActionKind::continuous:
-      buffer_.action()[row] = *value++;
-      break;
-    case ActionKind::categorical:
-      buffer_.category()[row] = static_cast<std::int32_t>(*value++);
-      break;
-    case ActionKind::multilabel:
-      for (int k = 0; k < schema.num_actions; ++k)
-        buffer_.bits()[k * kBlockRows + row] = static_cast<std::uint8_t>(*value++);
-      break;
-  }
-  buffer_.loss()[row] = loss_sign_ * *value++;
-  if (schema.propensity != PropensityForm::label_product) buffer_.propensity()[row] = *value++;
-  if (schema.label_propensity)
-    for (int k = 0; k < schema.num_actions; ++k) buffer_.label_propensity()[k * kBlockRows + row] = *value++;
-  for (std::size_t t = 0; t < schema.targets.size(); ++t) buffer_.target(static_cast<int>(t))[row] = *value++;
-}
-
-void CsvRows::require_no_bad_rows(const std::string& file, bool can_skip) const {
+void CsvRows::require_no_bad_rows(bool can_skip) const {
   if (bad_ == 0) return;
-  throw Error(ErrorKind::data, first_error_ + " " + bad_rows_in_all(bad_, can_skip), {.file = file});
-}
-
-Block CsvRows::take() noexcept {
-  const int rows = rows_;
-  rows_ = 0;
-  return buffer_.view(0, rows);
+  const bool advise_skipping = can_skip && !first_error_->has_remedy;
+  throw Error(ErrorKind::data, first_error_->what + " " + bad_rows_in_all(bad_, advise_skipping),
+              {.file = first_error_->file});
 }
 
 void require_block_fits(const CsvReader& reader, const Schema& schema, const WriteOptions& write, std::size_t memory) {
@@ -147,15 +197,16 @@ void require_block_fits(const CsvReader& reader, const Schema& schema, const Wri
   auto rows = static_cast<double>(chunk_rows(schema, write));
   // A chunk never has more rows than the file, and a row has two characters for each field at least.
   const double fields = 2 * static_cast<double>(reader.header().size());
-  if (reader.bytes_total() > 0) rows = std::min(rows, static_cast<double>(reader.bytes_total()) / fields);
+  if (reader.bytes_total() > 0 && !reader.compressed())
+    rows = std::min(rows, static_cast<double>(reader.bytes_total()) / fields);
   const double needed = block + 2 * rows * block / kBlockRows;
   if (needed <= static_cast<double>(memory)) return;
   constexpr double kMega = 1 << 20;
   throw Error(
       ErrorKind::memory,
-      fmt::format("importing rows of {} fields needs {:.1f} MiB and the memory budget leaves {:.1f} MiB; give a "
-                  "larger --memory, or fewer columns or --chunk-rows",
-                  reader.header().size(), needed / kMega, static_cast<double>(memory) / kMega),
+      fmt::format("importing rows of {} fields ({} features) needs {:.1f} MiB and the memory budget leaves {:.1f} MiB; "
+                  "give a larger --memory, or fewer columns",
+                  reader.header().size(), schema.features, needed / kMega, static_cast<double>(memory) / kMega),
       {.file = reader.path()});
 }
 

@@ -1,4 +1,4 @@
-/// CsvRows: CSV records turned into audited rows of a block.
+/// CsvRows: CSV records turned into encoded and audited rows of a block.
 #pragma once
 
 #include <array>
@@ -9,58 +9,80 @@
 #include <string_view>
 #include <vector>
 
-#include "audit/audit_rule.hpp"
-#include "scrm/io/block_buffer.hpp"
+#include "encoding/column_encoder.hpp"
+#include "import/row_builder.hpp"
 #include "scrm/io/csv_import.hpp"
+#include "scrm/io/encoding.hpp"
 #include "text/csv_columns.hpp"
 #include "text/csv_reader.hpp"
 
 namespace scrm {
 
-/// Parses and audits one record at a time and collects the good ones in a block.
+/// Where an encoding comes from, which decides what a message can advise.
+enum class EncodingOrigin : std::uint8_t {
+  learned,  ///< from these files, kinds of columns and all
+  plain,    ///< numbers and dates; the first value of a column says which
+  file      ///< it cannot be changed now
+};
+
+/// Parses, encodes and audits one record at a time and collects the good ones in a block.
 class CsvRows {
  public:
-  CsvRows(const CsvColumns& columns, const std::vector<std::string>& header);
+  /// The schema is that of the encoded rows.
+  CsvRows(const Schema& schema, const Encoding& encoding, EncodingOrigin origin);
+
+  /// From now on records come from this file. File, columns and header must outlive their records.
+  void begin_file(const std::string& file, const CsvColumns& columns, const std::vector<std::string>& header);
 
   /// Adds a record; false, and counted by reason, when something is wrong with it.
   bool add(std::span<const std::string_view> fields, std::int64_t line);
 
-  int rows() const noexcept { return rows_; }
-  bool full() const noexcept { return rows_ == kBlockRows; }
+  int rows() const noexcept { return builder_.rows(); }
+  bool full() const noexcept { return builder_.full(); }
   /// The rows collected so far; they are gone with the next add().
-  Block take() noexcept;
+  Block take() noexcept { return builder_.take(); }
 
   const std::array<std::int64_t, kBadRecordReasons>& bad_records() const noexcept { return bad_records_; }
   const std::array<std::int64_t, kBadRowReasons>& bad_rows() const noexcept { return bad_rows_; }
-  /// Throws the Error that names line, column and value of the first bad record, and how many there were; does nothing
-  /// when there were none.
-  void require_no_bad_rows(const std::string& file, bool can_skip) const;
+  std::int64_t filled_holes() const noexcept { return filled_holes_; }
+  /// Throws the Error that names file, line, column and value of the first bad record, and how many there were; does
+  /// nothing when there were none.
+  void require_no_bad_rows(bool can_skip) const;
 
  private:
-  /// A field that is read: where it stands, and how its value must be.
-  struct FieldRule {
-    std::size_t field;
-    AuditRule rule;
-    bool whole;  ///< no fractions
+  struct FirstError {
+    std::string file, what;
+    bool has_remedy = false;  // an option would make such rows good, so that leaving them out is not the advice
   };
 
-  void add_rules(const std::vector<std::size_t>& fields, const AuditRule& rule, bool whole = false);
   bool parse(std::span<const std::string_view> fields, std::int64_t line);
-  static std::optional<BadRowReason> violation(const FieldRule& rule, double value) noexcept;
+  bool parse_action(std::string_view text, double& out, std::int64_t line, std::size_t field);
+  bool parse_number(std::string_view text, double& out, std::int64_t line, std::size_t field);
+  void reject_context(const ColumnEncoder& column, FieldFault fault, std::string_view text, std::int64_t line,
+                      std::size_t field);
+  void reject(BadRecordReason reason, std::int64_t line, std::size_t field, const std::string& what,
+              const std::string& remedy = "");
+  void record_first_error(std::int64_t line, std::size_t field, const std::string& what, bool has_remedy);
   bool audit(std::span<const std::string_view> fields, std::int64_t line);
-  void store() noexcept;
-  void record_first_error(std::int64_t line, std::string_view column, const std::string& what);
 
-  const std::vector<std::string>& header_;
-  BlockBuffer buffer_;
-  double loss_sign_;
-  std::vector<FieldRule> rules_;  // in the order values_ has: context, action, loss, propensity, labels, targets
-  std::vector<double> values_;    // of the record at hand
-  int rows_ = 0;
+  RowBuilder builder_;
+  EncodingOrigin origin_;
+  ActionKind action_kind_;
+  std::vector<ColumnEncoder> encoders_;
+  TextMap<int> action_names_;  // empty: actions are numbers
+
+  const std::string* file_ = nullptr;
+  const std::vector<std::string>* header_ = nullptr;
+  const CsvColumns* columns_ = nullptr;
+  std::vector<std::size_t> numbers_;  // fields behind context and action, in the order of the builder's values
+  std::vector<std::size_t> fields_;   // the field of each of the builder's values
+
+  int holes_ = 0;  // filled in the record at hand
+  std::int64_t filled_holes_ = 0;
   std::int64_t bad_ = 0;  // rows and records
   std::array<std::int64_t, kBadRecordReasons> bad_records_{};
   std::array<std::int64_t, kBadRowReasons> bad_rows_{};
-  std::string first_error_;  // its line, column and value; empty while all were good
+  std::optional<FirstError> first_error_;
 };
 
 /// Throws an Error of kind memory where a block of such rows and a chunk of them in encoded form do not fit into

@@ -8,6 +8,7 @@
 
 #include "scrm/io/error.hpp"
 #include "scrm/io/numbers.hpp"
+#include "text/class_names.hpp"
 #include "text/sparse_row.hpp"
 #include "text/text_file.hpp"
 
@@ -43,6 +44,7 @@ class LibsvmReader {
  private:
   void read_line();
   void read_labels(std::string_view token);
+  void read_class(std::string_view token);
   void read_entry(std::string_view token);
   std::int64_t read_number(std::string_view text, std::string_view token, std::int64_t most, const char* what) const;
   void update_extremes(std::int64_t number, FirstOccurrence& smallest, FirstOccurrence& largest) const;
@@ -62,6 +64,7 @@ class LibsvmReader {
   FirstOccurrence largest_label_{-1};
   FirstOccurrence smallest_feature_{std::numeric_limits<std::int64_t>::max()};
   FirstOccurrence largest_feature_{-1};
+  ClassNames class_names_;
   LabelledData data_;
 };
 
@@ -81,7 +84,11 @@ void LibsvmReader::read_line() {
     const auto blank = std::find_if(rest.begin(), rest.end(), is_blank);
     const std::string_view token = rest.substr(0, static_cast<std::size_t>(blank - rest.begin()));
     rest.remove_prefix(token.size());
-    if (first && token.find(':') == std::string_view::npos) {
+    const bool leading = first && token.find(':') == std::string_view::npos;
+    if (first && !leading && options_.multiclass) file_->fail("this row does not begin with its class");
+    if (leading && options_.multiclass) {
+      read_class(token);
+    } else if (leading) {
       read_labels(token);
     } else {
       read_entry(token);
@@ -102,6 +109,12 @@ void LibsvmReader::read_labels(std::string_view token) {
     if (text.size() == rest.size()) return;
     rest.remove_prefix(text.size() + 1);
   }
+}
+
+void LibsvmReader::read_class(std::string_view token) {
+  if (token.find(',') != std::string_view::npos)
+    file_->fail(fmt::format("'{}' are several labels, but rows are said to have one class each", excerpt(token)));
+  class_names_.append(token, data_);
 }
 
 void LibsvmReader::read_entry(std::string_view token) {
@@ -169,7 +182,11 @@ LabelledData LibsvmReader::finish(LibsvmNumbering& numbering) {
   numbering.first_feature = options_.first_feature.value_or(smallest_feature_.number == 0 ? 0 : 1);
   data_.sparse = true;
   number_features(numbering.first_feature);
-  number_labels(numbering.first_label);
+  if (options_.multiclass) {
+    class_names_.finish(data_);
+  } else {
+    number_labels(numbering.first_label);
+  }
   return std::move(data_);
 }
 
@@ -189,12 +206,15 @@ LabelledData read_libsvm(const std::vector<std::string>& paths, const LibsvmOpti
     fail_usage(fmt::format("{} labels: there can be 1 to {}", options.labels, kMaxLabels));
   if (options.features < 0 || options.features > kMaxFeatures)
     fail_usage(fmt::format("{} features: there can be 1 to {}", options.features, kMaxFeatures));
+  if (options.multiclass && (options.labels > 0 || options.first_label))
+    fail_usage("classes are those that occur: neither how many there are nor the first one's number can be given");
   for (const auto& first : {options.first_label, options.first_feature})
     if (first && *first != 0 && *first != 1) fail_usage("labels and features count from 0 or from 1");
   LibsvmReader reader(options);
   for (const std::string& path : paths) reader.read(path);
   LibsvmNumbering understood;
   LabelledData data = reader.finish(understood);
+  if (data.labels == 0 && options.multiclass) throw Error(ErrorKind::data, "has no rows", {.file = paths.front()});
   if (data.labels == 0)
     throw Error(ErrorKind::data, "no row has a label; if that is right, say how many labels there are",
                 {.file = paths.front()});

@@ -1,42 +1,20 @@
 #include "text/text_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "scrm/io/error.hpp"
+#include "text/text_stream.hpp"
 
 namespace scrm {
 namespace {
 
 constexpr std::size_t kPipeStep = std::size_t{1} << 20;
-[[noreturn]] void fail_reading(const std::string& path) {
-  throw Error(ErrorKind::file, fmt::format("cannot read: {}", std::strerror(errno)), {.file = path});
-}
 
 }  // namespace
-
-Descriptor open_text(const std::string& path, std::int64_t& bytes) {
-  Descriptor file(path, O_RDONLY);
-  struct stat information {};
-  if (!file.open() || ::fstat(file.get(), &information) != 0) fail_reading(path);
-  if (S_ISDIR(information.st_mode)) throw Error(ErrorKind::file, "is a folder; give a text file", {.file = path});
-  bytes = S_ISREG(information.st_mode) ? information.st_size : 0;
-  return file;
-}
-
-std::size_t read_text(const std::string& path, const Descriptor& file, char* out, std::size_t size) {
-  const ssize_t got = read_some(file, out, size);
-  if (got < 0) fail_reading(path);
-  return static_cast<std::size_t>(got);
-}
 
 std::string_view text_behind_mark(const std::string& path, std::string_view bytes) {
   const auto fail = [&](const char* what) { throw Error(ErrorKind::data, what, {.file = path}); };
@@ -47,7 +25,7 @@ std::string_view text_behind_mark(const std::string& path, std::string_view byte
       "\xFD"
       "7zXZ");
   if (begins("\x1F\x8B") || begins("BZh") || begins(xz) || begins("PK\x03\x04"))
-    fail("is compressed; unpack it, or pipe it in: zcat FILE | scrm import /dev/stdin ...");
+    fail("is compressed; unpack it, or pack it with gzip, which is read as it is");
   if (begins("\x89HDF")) fail("is an HDF5 file, not text");
   return bytes;
 }
@@ -58,14 +36,13 @@ TextFile::TextFile(std::string path, std::size_t max_bytes) : path_(std::move(pa
 }
 
 void TextFile::read(std::size_t max_bytes) {
-  std::int64_t length = 0;
-  const Descriptor file = open_text(path_, length);
+  TextStream file(path_);
   // One byte more than the file has, so that its end is seen without growing the buffer.
-  std::size_t room = length > 0 ? static_cast<std::size_t>(length) + 1 : kPipeStep;
+  std::size_t room = file.bytes_total() > 0 ? static_cast<std::size_t>(file.bytes_total()) + 1 : kPipeStep;
   std::size_t size = 0;
   for (;;) {
     if (bytes_.size() < size + room) bytes_.resize(size + room);
-    const std::size_t got = read_text(path_, file, bytes_.data() + size, bytes_.size() - size);
+    const std::size_t got = file.read(bytes_.data() + size, bytes_.size() - size);
     if (got == 0) break;
     size += got;
     if (max_bytes > 0 && size > max_bytes) {

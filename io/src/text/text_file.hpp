@@ -6,15 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "file/descriptor.hpp"
 #include "file/text.hpp"
 
 namespace scrm {
 
-/// Opens a text file or a pipe; `bytes` is its size, 0 for pipes, where it is not known.
-Descriptor open_text(const std::string& path, std::int64_t& bytes);
-/// Reads what is there, 0 at the end; throws when that fails.
-std::size_t read_text(const std::string& path, const Descriptor& file, char* out, std::size_t size);
 /// What follows a UTF-8 byte order mark in the first bytes of a file. Throws for what is no text that could be
 /// understood: UTF-16, compressed, HDF5.
 std::string_view text_behind_mark(const std::string& path, std::string_view bytes);

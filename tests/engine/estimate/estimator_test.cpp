@@ -184,6 +184,29 @@ TEST_CASE("estimators: ips-ix by a function of the weight is ips-ix, bootstrap i
   }
 }
 
+TEST_CASE(
+    "estimators: a function of the weight has the differences of ips-ix, and one with a value of its own has none") {
+  register_once();
+  const Evaluated data;
+  for (const std::string baseline : {"logged", "it"}) {
+    for (const IntervalKind interval : kIntervals) {
+      CAPTURE(baseline);
+      CAPTURE(static_cast<int>(interval));
+      EvaluateOptions options = options_with(interval, {"root", "ix-again", "ips-ix"});
+      options.baseline = baseline;  // of two policies of this name, the first
+      const PolicyReport report = data.reports(options)[1];
+      REQUIRE(report.difference->estimates.size() == 2);
+      const Estimate &own = report.difference->estimates[0], &same = report.difference->estimates[1];
+      CHECK(own.estimator == "ix-again");
+      CHECK(same.estimator == "ips-ix");
+      CHECK(relative_error(value_or_nan(own.value), value_or_nan(same.value)) <= 1e-12);
+      CHECK(relative_error(value_or_nan(own.standard_error), value_or_nan(same.standard_error)) <= 1e-12);
+      CHECK(relative_error(value_or_nan(own.low), value_or_nan(same.low)) <= 1e-11);
+      CHECK(relative_error(value_or_nan(own.high), value_or_nan(same.high)) <= 1e-11);
+    }
+  }
+}
+
 TEST_CASE("estimators: a function of the weight gives the same bits at any thread count and leaves others alone") {
   register_once();
   const Evaluated data;

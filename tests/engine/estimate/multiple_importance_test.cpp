@@ -54,12 +54,13 @@ struct Rollouts {
   }
 
   /// V = n⁻² [ Σ_t n_t s²(r^t) + 2 Σ_{p<q} n_p n_q cov(r^p, r^q) ], covariances over the first paired rows.
-  reference::Estimated expected(const Policy& policy, bool balance) const {
+  /// `minus` is what is taken off every weight: one for the difference to the logged actions.
+  reference::Estimated expected(const Policy& policy, bool balance, Real minus = 0) const {
     std::vector<Reals> terms(rows.size());
     reference::Estimated out;
     for (std::size_t t = 0; t < rows.size(); ++t) {
       for (std::int64_t i = 0; i < rows[t].rows; ++i) {
-        terms[t].push_back(weight(policy, t, i, balance) * rows[t].loss[static_cast<std::size_t>(i)]);
+        terms[t].push_back((weight(policy, t, i, balance) - minus) * rows[t].loss[static_cast<std::size_t>(i)]);
       }
       out.value += reference::sum(terms[t]) / total();
     }
@@ -90,6 +91,7 @@ struct Rollouts {
     for (const Policy& policy : targets) {
       named.push_back({"target", make_target_policy(policy, schema, "target")});
       out.policies.push_back({"target", {}, {}});
+      out.policies.back().difference = Difference{.baseline = options.baseline, .estimates = {}};
     }
     PassOptions pass;
     pass.threads = threads;
@@ -119,6 +121,11 @@ TEST_CASE("multiple importance: both estimators equal the reference, with the co
           const reference::Estimated expected = rollouts.expected(targets[p], balance);
           const Real half = reference::normal_quantile(0.9L) * expected.standard_error;
           check_estimate(actual, expected, static_cast<double>(half), 1e-12);
+          const Estimate& difference = report.policies[p].difference->estimates[balance ? 1 : 0];
+          CHECK(difference.estimator == actual.estimator);
+          const reference::Estimated paired = rollouts.expected(targets[p], balance, 1);
+          const Real wide = reference::normal_quantile(0.9L) * paired.standard_error;
+          check_estimate(difference, paired, static_cast<double>(wide), 1e-12);
         }
       }
     }

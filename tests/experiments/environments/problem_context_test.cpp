@@ -180,7 +180,8 @@ TEST_CASE("labelled contexts: a file of labelled data is the problem of what it 
   write_labelled(path, data);
   const auto from_file = make_problem_factory(path, "");
   const auto from_memory = make_labelled_factory(std::make_shared<const LabelledData>(data), {});
-  CHECK(from_file.has_labels);
+  CHECK(from_file.knows_right_actions);
+  CHECK(from_file.action_kind == ActionKind::multilabel);
   CHECK(from_file.fingerprint == from_memory.fingerprint);
   const RunOptions options = few_rollouts(3);
   const auto a = from_file.make(1, options), b = from_memory.make(1, options);

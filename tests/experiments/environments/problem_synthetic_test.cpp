@@ -262,8 +262,10 @@ TEST_CASE("synthetic problems: tests are fixed by the seed, and change with it")
     CHECK(a->test_loss(policy) == same->test_loss(policy));
     CHECK(a->test_loss(policy) == a->test_loss(policy));
     if (std::string(name) != "gaussian") CHECK(a->test_loss(policy) != b->test_loss(policy));
-    CHECK_FALSE(a->constant_policy(true).has_value());
-    CHECK_FALSE(make_problem_factory(name, "").has_labels);
+    const ProblemFactory factory = make_problem_factory(name, "");
+    CHECK(factory.knows_right_actions);
+    CHECK(a->constant_policy(true).has_value() == (factory.action_kind != ActionKind::continuous));
+    CHECK(a->constant_policy(false).has_value() == (factory.action_kind == ActionKind::multilabel));
   }
 }
 

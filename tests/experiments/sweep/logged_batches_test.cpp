@@ -89,3 +89,32 @@ TEST_CASE("a log of the last batch holds that batch alone, and counts all that w
   CHECK(log.rows().rows() == problem->shape().batch_rows(1));
   CHECK(log.rows_logged() == problem->shape().batch_rows(0) + problem->shape().batch_rows(1));
 }
+
+TEST_CASE("a log under the balance heuristic has the same rows whether they fit into memory or not") {
+  RunOptions options;
+  options.rollouts = 3;
+  options.batches.first = 2000;
+  const auto problem = make_problem_factory("categorical", "").make(4, options);
+  const auto logged_with = [&](std::size_t memory) {
+    PassOptions pass;
+    pass.memory = memory;
+    LoggedBatches log(*problem, PastRollouts::balance, false, pass);
+    for (std::uint64_t batch = 0; batch < 3; ++batch) log.add({some_policy(*problem, batch), batch > 0});
+    CHECK(log.rows().rows() == 14000);
+    std::vector<double> out;
+    const auto loader = log.rows().make_loader();
+    for (std::int64_t b = 0; b < log.rows().blocks(); ++b) {
+      const auto group = log.rows().fetch(b, 1);
+      Audit audit;
+      const Block block = log.rows().load(*group, b, *loader, audit);
+      const double* propensity = block.propensity != nullptr ? block.propensity : block.log_propensity;
+      for (int i = 0; i < block.rows; ++i) out.insert(out.end(), {block.loss[i], propensity[i]});
+    }
+    return out;
+  };
+  const std::vector<double> held = logged_with(0);
+  REQUIRE(held.size() == 28000);
+  // Nothing fits; all rows do, but not twice.
+  CHECK(logged_with(1) == held);
+  CHECK(logged_with(block_buffer_bytes(problem->schema()) / kBlockRows * 20000) == held);
+}

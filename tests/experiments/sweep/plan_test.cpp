@@ -55,6 +55,7 @@ const std::map<std::string, std::string> kOtherValues = {{"protocol", "\"publish
                                                          {"bound", "[-4, 4]"},
                                                          {"past", "\"all-naive\""},
                                                          {"warm_start", "false"},
+                                                         {"standardize", "true"},
                                                          {"epsilon", "0.2"},
                                                          {"mixing", "\"joint\""},
                                                          {"replays", "2"},
@@ -147,7 +148,7 @@ TEST_CASE("describe: the text that identities of finished runs are made of stays
       "past = last\nwarm_start = true\nmax_iterations = 500\ntolerance = 1e-05\nrelative_decrease = 1e-09\n"
       "epsilon = 0.1\nmixing = label\nreplays = 4\nbonus = auto\nprojection = 0\nunit_length = auto\nkernel = auto\n"
       "degree = 2\nlength = 0.1\nbeta = rows\nencoding = integer\npoints = auto\ncompare_points = false\n"
-      "bandit_lambdas = auto\n";
+      "bandit_lambdas = auto\nstandardize = auto\n";
   CHECK(describe(RunOptions{}) == text);
   RunOptions options;
   options.bound = {-1, 2.5};
@@ -213,8 +214,10 @@ TEST_CASE("sweep_plan: what makes no sense is left out in words, what is missing
                                  "environments = [\"pricing\", \"scene\"]\nmethods = [\"majority\", \"scrm\"]\n"
                                  "lambdas = [1]\ndata_dir = \"" +
                                      (folder / "empty") + "\"\n");
-  REQUIRE(plan.warnings().size() == 1);
-  CHECK(plan.warnings()[0] == "majority is left out on pricing: its actions are not bits");
+  REQUIRE(plan.inapplicable().size() == 1);
+  CHECK(plan.inapplicable()[0].environment == "pricing");
+  CHECK(plan.inapplicable()[0].method == "majority");
+  CHECK(plan.inapplicable()[0].reason == "its actions are neither bits nor categories");
   REQUIRE(plan.experiments().size() == 3);
   CHECK(plan.experiments()[0].factory != nullptr);
   CHECK(plan.experiments()[1].factory == nullptr);
@@ -224,6 +227,52 @@ TEST_CASE("sweep_plan: what makes no sense is left out in words, what is missing
   CHECK_FALSE(holds(plan.options_text(), "[scene"));
   CHECK(holds(complaint([&] { plan_of(folder, "environments = [\"prcing\"]\nmethods = [\"scrm\"]\n"); }),
               "did you mean \"pricing\""));
+}
+
+TEST_CASE("sweep_plan: what kind of action a method needs is known before it runs") {
+  const Folder folder;
+  const SweepPlan plan = plan_of(folder,
+                                 "environments = [\"pricing\", \"categorical\", \"multilabel\"]\n"
+                                 "methods = [\"crm\", \"bkucb\", \"skyline\", \"all-zeros\", \"majority\"]\n"
+                                 "[method.crm]\nestimator = \"additive\"\n");
+  std::vector<std::string> left_out;
+  for (const InapplicableMethod& pair : plan.inapplicable()) left_out.push_back(pair.environment + " " + pair.method);
+  CHECK(left_out == std::vector<std::string>{"pricing crm", "pricing all-zeros", "pricing majority", "categorical crm",
+                                             "categorical bkucb", "categorical all-zeros"});
+}
+
+TEST_CASE("sweep_plan: the balance heuristic is a default that the additive estimator does without") {
+  const Folder folder;
+  const auto past = [&](const std::string& more) {
+    const SweepPlan plan =
+        plan_of(folder, "environments = [\"multilabel\"]\nmethods = [\"scrm\"]\nlambdas = [1]\n" + more);
+    return plan.experiments()[0].options.past;
+  };
+  CHECK(past("") == PastRollouts::balance);
+  CHECK(past("estimator = \"additive\"\n") == PastRollouts::naive);
+  CHECK(past("past = \"last\"\n") == PastRollouts::last);
+  CHECK(holds(complaint([&] { past("estimator = \"additive\"\npast = \"all-balance\"\n"); }), "balance heuristic"));
+}
+
+TEST_CASE("group_by_experiment: runs of one environment and method stand together, whenever they were finished") {
+  const auto run = [](const char* environment, const char* method, double lambda, std::int64_t seed) {
+    RunRecord record;
+    record.environment = environment;
+    record.method = method;
+    record.hyperparameter = lambda;
+    record.seed = seed;
+    return record;
+  };
+  // Three of this sweep, then what an earlier one left, in no order.
+  std::vector<RunRecord> runs = {run("b", "scrm", 1, 0), run("b", "crm", 1, 0), run("a", "crm", 1, 0),
+                                 run("b", "crm", 2, 1),  run("c", "crm", 1, 0), run("a", "scrm", 1, 0),
+                                 run("b", "crm", 2, 0),  run("b", "scrm", 2, 0)};
+  group_by_experiment(runs, 3);
+  std::string order;
+  for (const RunRecord& record : runs)
+    order += record.environment + " " + record.method + " " + std::to_string(int(record.hyperparameter)) + " " +
+             std::to_string(record.seed) + ", ";
+  CHECK(order == "b scrm 1 0, b scrm 2 0, b crm 1 0, b crm 2 0, b crm 2 1, a crm 1 0, a scrm 1 0, c crm 1 0, ");
 }
 
 TEST_CASE("option_conflicts: says which option of which experiment was what and is what") {

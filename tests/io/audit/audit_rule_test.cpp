@@ -116,7 +116,7 @@ Counts in_csv(const Folder& folder, const Case& one) {
     text += fmt::format("{}{}", text.back() == '\n' ? "" : ",", value_of(one, column, good));
   write_bytes(folder / "row.csv", text + "\n");
   CsvImport import;
-  import.file = folder / "row.csv";
+  import.files = {folder / "row.csv"};
   import.out = folder / "imported.h5";
   import.context = {"x"};
   import.action = {"a"};
@@ -126,7 +126,7 @@ Counts in_csv(const Folder& folder, const Case& one) {
   import.action_kind = one.kind;
   import.num_actions = one.kind == ActionKind::categorical ? 3 : 0;
   import.skip_bad_rows = true;
-  const CsvImportResult result = import_csv(import);
+  const ImportResult result = import_csv(import);
   CHECK(result.skipped_rows() + result.rows == 1);
   return result.bad_rows;
 }
@@ -150,7 +150,7 @@ TEST_CASE("audit: what a CSV file can say and a shard cannot hold is bad too: la
   const Folder folder;
   write_bytes(folder / "in.csv", "x,a,l,p\n1e39,1,1,0.5\n1,0.5,1,0.5\n-3e38,1,1,0.5\n");
   CsvImport import;
-  import.file = folder / "in.csv";
+  import.files = {folder / "in.csv"};
   import.out = folder / "out.h5";
   import.context = {"x"};
   import.action = {"a"};
@@ -163,7 +163,7 @@ TEST_CASE("audit: what a CSV file can say and a shard cannot hold is bad too: la
   Counts expected{};
   expected[static_cast<std::size_t>(Reason::context_not_finite)] = 1;
   expected[static_cast<std::size_t>(Reason::action_out_of_range)] = 1;
-  const CsvImportResult result = import_csv(import);
+  const ImportResult result = import_csv(import);
   CHECK(result.bad_rows == expected);
   CHECK(result.rows == 1);
 }

@@ -54,6 +54,8 @@ void check_same(const LabelledData& a, const LabelledData& b) {
   CHECK(a.indices == b.indices);
   CHECK(a.values == b.values);
   CHECK(a.label == b.label);
+  CHECK(a.multiclass == b.multiclass);
+  CHECK(a.category == b.category);
   CHECK(a.label_names == b.label_names);
 }
 
@@ -83,6 +85,47 @@ TEST_CASE("labelled file: every shape comes back as it was written") {
   }
   CHECK(scrm::is_labelled(folder / "d.h5"));
   check_same(scrm::read_any_labelled({folder / "d.h5"}), scrm::read_labelled(folder / "d.h5"));
+}
+
+TEST_CASE("labelled file: classes come back, and how many there are is told by attribute, names or numbers") {
+  const Folder folder;
+  for (const bool sparse : {false, true}) {
+    for (const std::int64_t rows : {0, 1, 1000}) {
+      LabelledData data = make(rows, 3, 64, sparse, rows == 1);
+      data.multiclass = true;
+      data.label.clear();
+      for (std::int64_t i = 0; i < rows; ++i) data.category.push_back(static_cast<std::int32_t>(i * 7 % 60));
+      scrm::write_labelled(folder / "classes.h5", data, sparse);
+      check_same(scrm::read_labelled(folder / "classes.h5"), data);
+    }
+  }
+  LabelledData wrong = make(2, 1, 2, false);
+  wrong.multiclass = true;
+  wrong.category = {0, 1};
+  CHECK(holds(complaint([&] { scrm::write_labelled(folder / "wrong.h5", wrong); }), "one bit"));
+  run_python(folder, R"(
+def write(name, label, names=None, classes=None):
+    with h5py.File(name, 'w') as f:
+        f.attrs['format'] = 'scrm-labelled'
+        f.attrs['format_version'] = 1
+        f['context'] = np.zeros((3, 2))
+        f['label'] = label
+        if names: f['label_names'] = names
+        if classes is not None: f.attrs['num_classes'] = classes
+write('plain.h5', np.array([2, 0, 1], dtype=np.int64))
+write('named.h5', np.array([2, 0, 1], dtype=np.uint8), names=['a', 'b', 'c', 'd'])
+write('real.h5', np.array([2.0, 0, 1]))
+write('negative.h5', np.array([2, -1, 1]))
+write('beyond.h5', np.array([2, 0, 1]), classes=2)
+write('none.h5', np.array([2, 0, 1]), classes=0)
+)");
+  CHECK(scrm::read_labelled(folder / "plain.h5").labels == 3);
+  CHECK(scrm::read_labelled(folder / "plain.h5").category == std::vector<std::int32_t>{2, 0, 1});
+  CHECK(scrm::read_labelled(folder / "named.h5").labels == 4);
+  CHECK(holds(reading(folder / "real.h5"), "integers"));
+  CHECK(holds(reading(folder / "negative.h5"), "-1 is no class"));
+  CHECK(holds(reading(folder / "beyond.h5"), "from 0 to 1"));
+  CHECK(holds(reading(folder / "none.h5"), "num_classes"));
 }
 
 TEST_CASE("labelled file: rows over the border of chunks and wide rows come back") {
@@ -171,7 +214,7 @@ def attr(name, value): return lambda f: f.attrs.__setitem__(name, value)
 made('good', lambda f: None); made('good_sparse', lambda f: None, True)
 made('foreign', attr('format', 'other')); made('no_format', lambda f: f.attrs.__delitem__('format'))
 made('future', attr('format_version', 2)); made('no_version', lambda f: f.attrs.__delitem__('format_version'))
-made('no_label', lambda f: f.__delitem__('label')); made('flat_label', put('label', cat(10, 2)))
+made('no_label', lambda f: f.__delitem__('label')); made('flat_label', put('label', cat(10, 2, 'f8')))
 made('no_columns', put('label', np.zeros((10, 0)))); made('text_label', put('label', np.array([[b'a']] * 10)))
 made('two', at('label', (7, 1), 2)); made('half', put('label', np.full((10, 3), .5)))
 made('nan', at('context', (4, 1), np.nan)); made('inf', at('context', (5, 0), np.inf))
@@ -198,7 +241,7 @@ whole = open('good.h5', 'rb').read(); open('cut.h5', 'wb').write(whole[:len(whol
                                                        {"future", "format_version", "is 2"},
                                                        {"no_version", "format_version"},
                                                        {"no_label", ": label: there is no such dataset"},
-                                                       {"flat_label", ": label: must have two dimensions"},
+                                                       {"flat_label", ": label: holds real numbers"},
                                                        {"no_columns", ": label: must have two dimensions"},
                                                        {"text_label", ": label: holds strings"},
                                                        {"group_label", ": label: is not a dataset"},

@@ -42,7 +42,7 @@ std::string reading_complaint(const std::string& text) {
 
 scrm::CsvImport plain_import(const Folder& folder) {
   scrm::CsvImport import;
-  import.file = folder / "in.csv";
+  import.files = {folder / "in.csv"};
   import.out = folder / "out.h5";
   import.context = {"x*"};
   import.action = {"a"};
@@ -131,7 +131,7 @@ TEST_CASE("csv import: every kind of column arrives where it belongs") {
   import.reward = "r";
   import.label_propensity = {"q1", "q2"};
   import.targets = {{ "new", "t" }};
-  const scrm::CsvImportResult result = scrm::import_csv(import);
+  const scrm::ImportResult result = scrm::import_csv(import);
   CHECK(result.rows == 2);
   CHECK(result.schema.features == 2);
 
@@ -217,7 +217,7 @@ TEST_CASE("csv import: bad rows are left out and counted when that is wanted") {
   const Folder folder("x,a,l,p\n1,2,3,0.5\n1,2,3,0\n1,2\n1,2,x,1\n1,2,,1\nnan,2,3,-1\n4,5,6,1\n");
   scrm::CsvImport import = plain_import(folder);
   import.skip_bad_rows = true;
-  const scrm::CsvImportResult result = scrm::import_csv(import);
+  const scrm::ImportResult result = scrm::import_csv(import);
   CHECK(result.rows == 2);
   CHECK(result.skipped_rows() == 5);
   CHECK(result.bad_records[0] == 1);

@@ -10,6 +10,7 @@
 
 #include "scrm/engine/target_policy.hpp"
 #include "scrm/io/schema.hpp"
+#include "scrm/kernels/difference_sums.hpp"
 #include "scrm/kernels/learning_terms.hpp"
 #include "scrm/kernels/moments.hpp"
 #include "scrm/kernels/weight_sums.hpp"
@@ -40,6 +41,20 @@ struct PointEstimate {
   double standard_error = 0;
   double range = 0;  ///< of the averaged terms (an upper bound where one pass cannot give it exactly), for bernstein
   std::string undefined_reason;
+};
+
+/// All that a pass knows about one policy minus a baseline, over all rows: u is a row's weight under the baseline, and
+/// S of the additive estimator is that of the policy minus that of the baseline. Where the baseline is the logged
+/// actions themselves, u = t(u) = 1.
+struct DifferenceTotals {
+  double rows = 0;
+  Moments loss;                     ///< y
+  Moments terms;                    ///< (t(w) − t(u)) y
+  DifferenceSums sums;              ///< over the rows that it does not hold
+  AdditiveSums additive;            ///< (y − c) S and S; only with `label_sums`
+  double mean_weight = 1;           ///< of w
+  double baseline_mean_weight = 1;  ///< of u
+  PointEstimate policy, baseline;   ///< the estimates of either; of the logged actions, the mean loss
 };
 
 /// t(w) and ∂t/∂ log w of every weight, for WeightTransform::given. Called by many threads at once. α is that of the
@@ -82,6 +97,7 @@ struct LearningRule {
 std::string always_applicable(const Schema& schema, const TargetPolicy& policy);
 PointEstimate mean_of_terms(const PolicyTotals& totals);
 double replicate_mean_of_terms(const ReplicateTotals& totals);
+PointEstimate mean_of_term_differences(const DifferenceTotals& totals);
 
 /// One estimator. What is not said is that of an average of terms t(w) y, t(w) = w.
 struct Estimator {
@@ -95,6 +111,9 @@ struct Estimator {
   std::string (*inapplicable_reason)(const Schema& schema, const TargetPolicy& policy) = always_applicable;
   PointEstimate (*point)(const PolicyTotals& totals) = mean_of_terms;
   double (*replicate)(const ReplicateTotals& totals) = replicate_mean_of_terms;
+  /// Of a policy minus a baseline, with the variance of the paired rows. Null: mean_of_term_differences where `point`
+  /// is mean_of_terms, and no differences are given where it is another.
+  PointEstimate (*difference)(const DifferenceTotals& totals) = nullptr;
   std::optional<LearningRule> learning = std::nullopt;  ///< none: it cannot be learned with
 };
 

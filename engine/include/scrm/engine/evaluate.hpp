@@ -26,7 +26,12 @@ struct EvaluateOptions {
   std::uint64_t seed = 0;  ///< of the bootstrap
   int replicates = 1000;
   bool skip_bad_rows = false;
+  /// What each policy is compared with: kLoggedBaseline, the name of one of the policies, or nothing at all.
+  std::string baseline = "logged";
 };
+
+/// The baseline that is the logged actions themselves.
+inline constexpr const char* kLoggedBaseline = "logged";
 
 /// A policy to evaluate, under the name it has in the report.
 struct NamedPolicy {
@@ -52,10 +57,18 @@ struct Diagnostics {
   std::vector<std::string> warnings;
 };
 
+/// Estimates of a policy minus a baseline, paired row by row. Each estimator is taken of both sides; of the logged
+/// actions it is their mean loss, whatever the estimator. Only estimators that apply to both are here.
+struct Difference {
+  std::string baseline;
+  std::vector<Estimate> estimates;
+};
+
 struct PolicyReport {
   std::string name;
   std::vector<Estimate> estimates;
   Diagnostics diagnostics;
+  std::optional<Difference> difference = std::nullopt;  ///< none for the baseline itself
 };
 
 struct EvaluationReport {
@@ -68,13 +81,13 @@ struct EvaluationReport {
 
 /// One pass for all policies (two when bad rows are skipped and α depends on how many are left). Throws on an unknown
 /// estimator, on one that does not apply to the data, on α or M that is not positive, on a level outside (0, 1), on
-/// zero rows, and on bad rows unless they are skipped.
+/// a baseline that is none of the policies, on zero rows, and on bad rows unless they are skipped.
 EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& policies, const EvaluateOptions& options,
                           const PassOptions& pass);
 
 /// Several rollouts with known policies, walked side by side (one source for each, in rollout order): adds the
-/// estimates `mis-naive` and `mis-balance` to the report of every policy, with the covariance between rollouts in their
-/// variance.
+/// estimates `mis-naive` and `mis-balance` to the report of every policy, and to its difference, with the covariance
+/// between rollouts in their variance.
 void add_multiple_importance(const std::vector<Source*>& rollouts,
                              const std::vector<std::shared_ptr<const TargetPolicy>>& logging_policies,
                              const std::vector<NamedPolicy>& policies, const EvaluateOptions& options,

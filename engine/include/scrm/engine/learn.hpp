@@ -40,7 +40,7 @@ struct LearnOptions {
   bool whiten = false;
   /// The same for every kind of policy, with any number of features and sparse ones: by mean and standard deviation
   /// where whitening would cost too much. Features may then have any units. Where rows are not very many, every search
-  /// is done in θ's own coordinates too, and the better end counts.
+  /// is done in θ's own coordinates too, and the better end counts; so does what another λ of the list has found.
   bool standardize = false;
   /// Where there are very many rows, search on a sample of them before all, in coordinates in which its contexts are
   /// white (not with a bound): far fewer passes. The tolerance then applies to the gradient in those coordinates. Where
@@ -53,6 +53,8 @@ struct LearnOptions {
   std::uint64_t seed = 0;
   bool skip_bad_rows = false;
   const RowMask* rows = nullptr;  ///< rows to learn from; null: all
+  /// Told after every pass which share of all searches is done, as far as gradients tell: for a progress bar.
+  std::function<void(double share)> on_share;
   /// Told about every improvement of the final fit of the first λ, as it happens.
   std::function<void(const PathPoint&)> on_progress;
 };
@@ -63,7 +65,7 @@ struct LearnedPolicy {
   double lambda = 0;
   ObjectiveValue value;
   MinimizeResult search;                ///< iterations and evaluations are those of all searches together
-  std::optional<double> other_minimum;  ///< objective of a search that converged elsewhere, and higher
+  std::optional<double> other_minimum;  ///< objective of a search that ended elsewhere, and higher
   std::vector<PathPoint> path;
 };
 

@@ -31,4 +31,7 @@ class RowMask {
   std::vector<std::uint64_t> words_;
 };
 
+/// The rows to learn from when this share of all is held out for judging; kept apart from the splits that choose λ.
+RowMask holdout_mask(std::int64_t rows, double holdout, std::uint64_t seed);
+
 }  // namespace scrm

@@ -74,8 +74,10 @@ class Environment {
   virtual void action_normals(const EnvironmentRows& rows, double* out) const noexcept;
   /// Continuous actions: the standard normal draws by which tests act, a column for each of `draws` draws.
   virtual void test_normals(const EnvironmentRows& rows, int draws, double* out) const noexcept;
-  /// Continuous actions: the action that is right for each row, for those who may look. Its mean by context is what a
-  /// skyline plays.
+  /// Whether optimal_actions() says anything. Without it there is no skyline.
+  virtual bool has_optimal_actions() const noexcept { return false; }
+  /// The action that is right for each row, for those who may look: a number, a category, or for labels a column of
+  /// bits each. What contexts tell about it is what a skyline plays.
   virtual void optimal_actions(const EnvironmentRows&, double*) const noexcept {}
 };
 

@@ -67,11 +67,13 @@ struct MethodEntry {
   std::string name;
   std::string description;
   std::unique_ptr<Learner> (*make)(const LearnerSetup&) = nullptr;
-  bool has_lambda = false;     ///< one run for each λ and l2, else one run
-  bool learns = false;         ///< from logs; the others have one policy from the start
-  bool deploys = false;        ///< what it learned logs the next batch, so that runs share nothing
-  bool incremental = false;    ///< takes up each batch when it is logged and never asks for it again
-  bool labelled_only = false;  ///< needs actions that are bits
+  bool has_lambda = false;   ///< one run for each λ and l2, else one run
+  bool learns = false;       ///< from logs; the others have one policy from the start
+  bool deploys = false;      ///< what it learned logs the next batch, so that runs share nothing
+  bool incremental = false;  ///< takes up each batch when it is logged and never asks for it again
+  /// Why it cannot play in an environment under these options, such as "its actions are not bits"; empty where it can.
+  /// Such pairs are left out of sweeps. Null: it can play everywhere.
+  std::string (*inapplicable_reason)(const ProblemFactory&, const RunOptions&) = nullptr;
   /// Its own λ, in place of the sweep's `lambdas`, unless bandit_lambdas says otherwise.
   std::vector<double> lambdas = {};
   MethodResources (*resources)(const ProblemShape&, const RunOptions&, const HyperParameters&, int threads) = nullptr;

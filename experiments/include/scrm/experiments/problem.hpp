@@ -72,9 +72,10 @@ class BanditProblem {
   /// Lowest expected loss on the same rows that a policy like start() can reach, where it is known.
   virtual std::optional<double> optimum() const { return std::nullopt; }
 
-  /// What supervised learning makes of the right answers, which no other method sees.
+  /// What supervised learning makes of the right answers, which no other method sees. Only of factories that know them.
   virtual Policy skyline() const = 0;
-  /// The right bits' majority (`majority`) or zeros, whatever the context; none where actions are not bits.
+  /// The majority of the right bits or classes (`majority`), or zero bits, whatever the context; none where there is no
+  /// such.
   virtual std::optional<Policy> constant_policy(bool /*majority*/) const { return std::nullopt; }
 
  private:
@@ -83,15 +84,17 @@ class BanditProblem {
 
 /// An environment as a sweep uses it, its data read: what is said of it, and how the problem of a seed is made.
 struct ProblemFactory {
-  RunOptions defaults;      ///< what the protocol says for it, before a sweep file changes it
-  bool has_labels = false;  ///< whether actions are bits, so that constant policies make sense
-  std::string fingerprint;  ///< changes when the environment's data does; empty for those that draw their rows
+  RunOptions defaults;  ///< what the protocol says for it, before a sweep file changes it
+  ActionKind action_kind = ActionKind::continuous;
+  bool knows_right_actions = false;  ///< so that there are skylines, and majorities of bits or classes
+  std::string fingerprint;           ///< changes when the environment's data does; empty for those that draw their rows
   std::function<ProblemShape(const RunOptions&)> shape;
   std::function<std::shared_ptr<const BanditProblem>(std::uint64_t seed, const RunOptions&)> make;
 };
 
-/// The problems of that name: one of environments(), or the path of a labelled data set. Looks for the files of named
-/// data sets in `data_dir`; an Error names what is missing and where it may be had.
+/// The problems of that name: one of environments(), the path of a labelled data set, or the name of one, NAME.h5, in
+/// `data_dir`. Looks for the files of named data sets there too; an Error names what is missing and where it may be
+/// had.
 ProblemFactory make_problem_factory(const std::string& name, const std::string& data_dir);
 /// Whether an environment's name is the path of a labelled data set: it has a slash or a dot.
 bool is_path(const std::string& environment) noexcept;

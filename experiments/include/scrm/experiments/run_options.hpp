@@ -91,6 +91,7 @@ struct RunOptions {
   std::optional<double> bonus;      ///< added to every coefficient of the first policy; unset: the data set's own
   std::int64_t projection = 0;      ///< features of a Gaussian random projection, 0: none
   std::optional<bool> unit_length;  ///< rows scaled to length one; unset: the data set's own
+  std::optional<bool> standardize;  ///< features scaled to unit spread; unset: where rows have a class
 
   BanditOptions bandit;
 };

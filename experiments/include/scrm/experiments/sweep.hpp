@@ -37,11 +37,19 @@ struct SweepOptions {
 /// Where the finished runs of a sweep with this archive wait until all are.
 std::string sweep_journal(const std::string& archive);
 
+/// A method that cannot play in an environment, and why. It has no runs there.
+struct InapplicableMethod {
+  std::string environment;
+  std::string method;
+  std::string reason;
+};
+
 struct SweepReport {
-  std::vector<RunRecord> runs;  ///< all runs of the archive, in its order
-  std::size_t resumed = 0;      ///< finished before this invocation
-  std::size_t unfinished = 0;   ///< after a request to stop; the archive is not written then
-  std::string journal;          ///< where finished runs wait when it is not
+  std::vector<RunRecord> runs;                   ///< all runs of the archive, in its order
+  std::vector<InapplicableMethod> inapplicable;  ///< left out of this sweep
+  std::size_t resumed = 0;                       ///< finished before this invocation
+  std::size_t unfinished = 0;                    ///< after a request to stop; the archive is not written then
+  std::string journal;                           ///< where finished runs wait when it is not
 };
 
 /// Runs what is not done yet and writes the archive. A finished run is on disk before it counts; a run that fails is

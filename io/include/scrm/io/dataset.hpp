@@ -13,7 +13,7 @@
 namespace scrm {
 
 struct ReadOptions {
-  bool reward = false;                    ///< `loss` holds rewards: the sign is turned
+  bool reward = false;                    ///< `loss` holds rewards, whether the data says so or nothing
   std::vector<std::string> targets = {};  ///< target columns wanted, in this order; every shard must have them
   bool all_targets = false;               ///< instead: every target column that all shards have (for inspect)
   bool label_propensity = true;           ///< read `label_propensity` where there is one
@@ -49,8 +49,8 @@ class RawRows {
 /// Bytes that decoding holds for what is read from files, besides the block itself.
 std::size_t read_buffer_bytes(const Schema& schema) noexcept;
 
-/// Opened once: the schema of every shard is read and checked against the first. Files are opened again as rows are
-/// fetched, a few at a time.
+/// Opened once: the schema of every shard is read and checked against the first. Columns that have names are brought
+/// into the first shard's order, rewards become losses. Files are opened again as rows are fetched, a few at a time.
 class Dataset {
  public:
   /// Each path is an `.h5` file or a directory of them (read in name order). Throws an Error that names the file for

@@ -1,4 +1,4 @@
-/// LIBSVM files with several labels a row: "3,7 1:0.5 12:1".
+/// LIBSVM files, with several labels a row, "3,7 1:0.5 12:1", or with its class, "3 1:0.5 12:1".
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,9 @@ struct LibsvmOptions {
   std::optional<int> first_label = {};
   /// The number of the first feature, 0 or 1. Not given: 0 where feature 0 occurs, otherwise 1, as the format has it.
   std::optional<int> first_feature = {};
+  /// Every row begins with its class, a number or a text; classes are those that occur. Neither `labels` nor
+  /// `first_label` is given then.
+  bool multiclass = false;
   std::size_t max_bytes = 0;  ///< text that a file may have; 0: no limit
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,12 @@ enum class RowStage : std::uint8_t {
   logged     ///< and the loss
 };
 
+/// What the dataset `loss` holds as it is stored. Readers turn rewards into losses once; results are shown as rewards.
+enum class Outcome : std::uint8_t {
+  loss,   ///< smaller is better
+  reward  ///< larger is better
+};
+
 struct Schema {
   ActionKind action_kind = ActionKind::continuous;
   int num_actions = 0;  ///< categories (categorical) or labels K (multilabel)
@@ -33,10 +40,16 @@ struct Schema {
   bool label_propensity = false;
   std::vector<std::string> targets;  ///< names under target/, in alphabetical order
   RowStage stage = RowStage::logged;
-  int replays = 1;  ///< consecutive rows that share one context, see Block; divides kBlockRows
+  std::optional<Outcome> outcome;            ///< unset: the data does not say, which is read as a loss
+  std::vector<std::string> context_columns;  ///< names of the features, in order; empty: not named
+  std::vector<std::string> action_names;     ///< names of the categories or labels, in order; empty: not named
+  int replays = 1;                           ///< consecutive rows that share one context, see Block; divides kBlockRows
 };
 
 /// "continuous", "categorical" or "multilabel", as the attribute action_kind spells them.
 const char* to_string(ActionKind kind) noexcept;
+
+/// "loss" or "reward", as the attribute outcome spells them.
+const char* to_string(Outcome outcome) noexcept;
 
 }  // namespace scrm

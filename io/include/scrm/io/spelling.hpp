@@ -1,6 +1,7 @@
-/// Suggestions for mistyped words.
+/// Words in messages: suggestions for mistyped ones, and counts.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,5 +21,8 @@ std::string did_you_mean(std::string_view typed, const std::vector<std::string>&
 
 /// did_you_mean(), or "there is ..." with the known words, cut where the list gets long.
 std::string suggestion(std::string_view typed, const std::vector<std::string>& known);
+
+/// A count and what it counts: "1 row", "2 rows".
+std::string count_of(std::int64_t count, std::string_view one);
 
 }  // namespace scrm

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,6 +36,14 @@ enum class FeatureMap : std::uint8_t { linear, quadratic };
 /// How ε is mixed into a multilabel policy: `joint` (1−ε)π + ε/2^K, or per label (1−ε)p_k + ε/2.
 enum class Mixing : std::uint8_t { joint, label };
 
+/// Which rows a policy was learned from, so that it can be judged on others.
+struct Training {
+  std::int64_t rows = 0;     ///< of the data, the held-out ones among them
+  double holdout = 0;        ///< share of rows that learning did not see
+  std::uint64_t seed = 0;    ///< which of them
+  std::uint64_t begins = 0;  ///< a fingerprint of the data's first rows
+};
+
 /// A kind and its parameters. Scores are θ₀ + θ·φ(x), φ the feature map, one for each row of theta; what they, scale, ε
 /// and mixing mean is the kind's matter.
 struct Policy {
@@ -42,8 +52,11 @@ struct Policy {
   Mixing mixing = Mixing::joint;
   double scale = 1.0;
   double epsilon = 0.0;
-  int outputs = 1;            ///< rows of theta: one, one for each action or label, or none
-  std::vector<double> theta;  ///< outputs rows of 1 + width(φ) numbers, intercept first
+  int outputs = 1;                        ///< rows of theta: one, one for each action or label, or none
+  std::vector<double> theta;              ///< outputs rows of 1 + width(φ) numbers, intercept first
+  std::vector<std::string> inputs = {};   ///< names of the features, in order; empty: not named
+  std::vector<std::string> actions = {};  ///< names of the actions or labels, in order; empty: not named
+  std::optional<Training> training = {};  ///< of a policy that was learned
 
   /// Length of one row of theta.
   std::int64_t row_length() const noexcept {

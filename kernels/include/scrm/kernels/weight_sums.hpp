@@ -40,7 +40,8 @@ struct WeightSums {
   TopRows top;
 };
 
-/// Sums over one block. `weights` has room for kBlockRows numbers and is used up.
+/// Sums over one block. `weights` has room for kBlockRows numbers; those of the top rows, and of the padding up to a
+/// whole group of rows, are −1 afterwards.
 void compute_weight_sums(const Block& block, double* weights, const WeightOptions& options, WeightSums& out) noexcept;
 
 /// Merges the sums of later rows into those of earlier ones.
@@ -66,5 +67,9 @@ struct AdditiveSums {
 
 /// Sums over one block, around `centre`; `excess` is S of every row.
 AdditiveSums additive_sums(const Block& block, const double* excess, double centre) noexcept;
+
+/// The same for the difference of two policies, (y − centre) S and S: `excess` is S of one minus S of the other, or S
+/// alone where the other is the logged actions.
+AdditiveSums additive_difference_sums(const Block& block, const double* excess, double centre) noexcept;
 
 }  // namespace scrm

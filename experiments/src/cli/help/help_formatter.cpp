@@ -1,4 +1,4 @@
-#include "cli/help_formatter.hpp"
+#include "cli/help/help_formatter.hpp"
 
 #include <algorithm>
 #include <sstream>

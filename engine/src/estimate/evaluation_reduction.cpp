@@ -1,0 +1,169 @@
+#include "estimate/evaluation_reduction.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "scrm/engine/estimator.hpp"
+#include "scrm/kernels/logged_difference.hpp"
+#include "scrm/kernels/weights.hpp"
+
+namespace scrm {
+
+struct EvaluationReduction::BaselineColumns {
+  alignas(kColumnAlignment) double weights[kBlockRows];
+  alignas(kColumnAlignment) double excess[kBlockRows];  // S of the additive estimator
+  TopRows top;
+};
+
+EvaluationReduction::EvaluationReduction(const std::vector<NamedPolicy>& policies, const WeightOptions& rules,
+                                         const ExtraTerms& extra, const Baseline& baseline, int num_actions,
+                                         Bootstrap* bootstrap)
+    : policies_(policies),
+      rules_(rules),
+      extra_(extra),
+      baseline_(baseline),
+      num_actions_(num_actions),
+      bootstrap_(bootstrap) {
+  if (baseline.kind == Baseline::Kind::policy) order_.push_back(baseline.policy);
+  for (std::size_t p = 0; p < policies.size(); ++p) {
+    if (!baseline.is(p)) order_.push_back(p);
+  }
+}
+
+bool EvaluationReduction::reads_context_by_row() const {
+  // More policies than this read each context several times: columns are then worth making.
+  return policies_.size() <= kPolicyBatch &&
+         std::all_of(policies_.begin(), policies_.end(),
+                     [](const NamedPolicy& named) { return named.policy->reads_context_by_row(); });
+}
+
+ReductionBytes EvaluationReduction::bytes() const {
+  const std::size_t moments = extra_.given.size() * sizeof(Moments);
+  std::size_t sums = sizeof(WeightSums) + sizeof(AdditiveSums) + moments;
+  if (baseline_.kind != Baseline::Kind::none) sums += sizeof(DifferenceSums) + sizeof(AdditiveSums) + moments;
+  ReductionBytes bytes{.partial = policies_.size() * sums, .help = "fewer policies at a time"};
+  for (std::size_t p = 0; p < policies_.size(); ++p) {
+    const std::size_t columns =
+        has_labels(p) ? static_cast<std::size_t>(num_actions_) * kBlockRows * sizeof(double) : 0;
+    bytes.scratch = std::max(bytes.scratch, policies_[p].policy->scratch_bytes() + columns);
+  }
+  return bytes;
+}
+
+std::unique_ptr<Reduction::Partial> EvaluationReduction::make() const {
+  auto partial = std::make_unique<Sums>();
+  EvaluationSums& sums = partial->sums;
+  sums.weights.resize(policies_.size());
+  sums.additive.resize(policies_.size());
+  sums.given.resize(policies_.size() * extra_.given.size());
+  if (baseline_.kind == Baseline::Kind::none) return partial;
+  sums.difference.resize(sums.weights.size());
+  sums.additive_difference.resize(sums.additive.size());
+  sums.given_difference.resize(sums.given.size());
+  return partial;
+}
+
+void EvaluationReduction::compute(const Block& block, Partial& out) const {
+  EvaluationSums& sums = static_cast<Sums&>(out).sums;
+  const Pool<PolicyScratch>::Lease scratch = scratch_.lease();
+  alignas(kColumnAlignment) double weights[kPolicyBatch * kBlockRows];
+  BaselineColumns base;
+  // The additive sums are centred on the block's mean loss. Others sum the losses last, when the policies have
+  // brought them into cache.
+  if (extra_.labels) sums.loss = column_moments(block.loss, block.rows);
+  for (std::size_t first = 0; first < order_.size(); first += kPolicyBatch) {
+    std::array<const TargetPolicy*, kPolicyBatch> batch{};
+    const std::size_t count = std::min(batch.size(), order_.size() - first);
+    for (std::size_t k = 0; k < count; ++k) batch[k] = policies_[order_[first + k]].policy.get();
+    weights_of_policies({batch.data(), count}, block, *scratch, weights);
+    if (first == 0 && baseline_.kind == Baseline::Kind::policy) std::copy_n(weights, kBlockRows, base.weights);
+    for (std::size_t k = 0; k < count; ++k)
+      add_policy(block, order_[first + k], weights + k * kBlockRows, base, *scratch, sums);
+  }
+  if (!extra_.labels) sums.loss = column_moments(block.loss, block.rows);
+  if (bootstrap_ != nullptr) bootstrap_->add_block_losses(block);
+}
+
+void EvaluationReduction::merge(Partial& earlier, const Partial& later) const {
+  EvaluationSums& into = static_cast<Sums&>(earlier).sums;
+  const EvaluationSums& from = static_cast<const Sums&>(later).sums;
+  into.loss.merge(from.loss);
+  for (std::size_t p = 0; p < policies_.size(); ++p) {
+    merge_weight_sums(into.weights[p], from.weights[p], rules_);
+    into.additive[p].merge(from.additive[p]);
+  }
+  for (std::size_t g = 0; g < into.given.size(); ++g) into.given[g].merge(from.given[g]);
+  for (std::size_t p = 0; p < into.difference.size(); ++p) {
+    merge_difference_sums(into.difference[p], from.difference[p], rules_, baseline_.kind == Baseline::Kind::logged);
+    into.additive_difference[p].merge(from.additive_difference[p]);
+  }
+  for (std::size_t g = 0; g < into.given_difference.size(); ++g)
+    into.given_difference[g].merge(from.given_difference[g]);
+}
+
+bool EvaluationReduction::has_labels(std::size_t p) const {
+  return extra_.labels && policies_[p].policy->has_label_probability();
+}
+
+void EvaluationReduction::add_policy(const Block& block, std::size_t p, double* weights, BaselineColumns& base,
+                                     PolicyScratch& scratch, EvaluationSums& sums) const {
+  const TargetPolicy& policy = *policies_[p].policy;
+  alignas(kColumnAlignment) double excess[kBlockRows];
+  const bool labels = has_labels(p);
+  if (labels) {
+    double* probability = scratch.columns(PolicyScratch::kCallerSlot, block.num_actions);
+    policy.label_probability(block, scratch, probability);
+    label_weight_excess(block, probability, rules_.alpha, excess);
+    sums.additive[p] = additive_sums(block, excess, sums.loss.mean);
+  }
+  if (bootstrap_ != nullptr) bootstrap_->add_block(block, p, weights, rules_, labels ? excess : nullptr);
+  for (std::size_t g = 0; g < extra_.given.size(); ++g) add_given_terms(block, p, g, weights, base, sums);
+  if (baseline_.kind == Baseline::Kind::logged) {
+    compute_logged_difference(block, weights, rules_, sums.weights[p], sums.difference[p]);
+    if (labels) add_additive_difference(block, p, excess, base, sums);
+    return;
+  }
+  compute_weight_sums(block, weights, rules_, sums.weights[p]);
+  if (baseline_.is(p)) {
+    base.top = sums.weights[p].top;
+    if (labels) std::copy_n(excess, kBlockRows, base.excess);
+  } else if (baseline_.kind == Baseline::Kind::policy) {
+    compute_difference_sums(block, weights, sums.weights[p].top, {base.weights, base.top}, rules_, sums.difference[p]);
+    if (labels) add_additive_difference(block, p, excess, base, sums);
+  }
+}
+
+void EvaluationReduction::add_additive_difference(const Block& block, std::size_t p, const double* excess,
+                                                  const BaselineColumns& base, EvaluationSums& sums) const {
+  alignas(kColumnAlignment) double difference[kBlockRows];
+  if (baseline_.kind == Baseline::Kind::policy) {
+    if (!has_labels(baseline_.policy)) return;
+    for (int i = 0; i < block.rows; ++i) difference[i] = excess[i] - base.excess[i];
+    excess = difference;
+  }
+  sums.additive_difference[p] = additive_difference_sums(block, excess, sums.loss.mean);
+}
+
+void EvaluationReduction::add_given_terms(const Block& block, std::size_t p, std::size_t g, const double* weights,
+                                          const BaselineColumns& base, EvaluationSums& sums) const {
+  const Estimator& estimator = *extra_.given[g];
+  const std::size_t at = p * extra_.given.size() + g;
+  const double parameter = parameter_value(estimator, rules_.alpha, 0);
+  const auto rows = static_cast<std::size_t>(block.rows);
+  alignas(kColumnAlignment) double terms[kBlockRows], slopes[kBlockRows], values[kBlockRows];
+  estimator.weight_function({weights, rows}, parameter, values, slopes);
+  for (int i = 0; i < block.rows; ++i) terms[i] = values[i] * block.loss[i];
+  if (bootstrap_ != nullptr) bootstrap_->add_block_terms(block, p, g, terms);
+  sums.given[at] = column_moments(terms, block.rows);
+  if (baseline_.kind == Baseline::Kind::none || baseline_.is(p)) return;
+  if (baseline_.kind == Baseline::Kind::logged) {
+    for (int i = 0; i < block.rows; ++i) terms[i] = (values[i] - 1) * block.loss[i];
+  } else {
+    alignas(kColumnAlignment) double others[kBlockRows];
+    estimator.weight_function({base.weights, rows}, parameter, others, slopes);
+    for (int i = 0; i < block.rows; ++i) terms[i] = (values[i] - others[i]) * block.loss[i];
+  }
+  sums.given_difference[at] = column_moments(terms, block.rows);
+}
+
+}  // namespace scrm

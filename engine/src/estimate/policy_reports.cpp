@@ -1,0 +1,269 @@
+#include "estimate/policy_reports.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "estimate/intervals.hpp"
+#include "estimate/warnings.hpp"
+
+namespace scrm {
+namespace {
+
+/// Sums over all rows, and the M of `clipped`.
+struct FinalSums {
+  WeightSums weights;
+  double clip = 0;
+};
+
+/// The top rows join the others, clipped to M where M is automatic.
+FinalSums add_top_rows(WeightSums sums, const WeightOptions& rules) {
+  const bool automatic = rules.clip == 0;
+  const TopRows top = sums.top;
+  if (automatic) sums.clipped = sums.ips;  // all rows outside the top lie below M
+  const double clip =
+      automatic && top.count > 0 ? top.entries[static_cast<std::size_t>(top.count - 1)].weight : rules.clip;
+  WeightOptions final_rules = rules;
+  final_rules.clip = clip > 0 ? clip : 0;
+  for (int t = top.count - 1; t >= 0; --t) {
+    const TopRows::Entry& entry = top.entries[static_cast<std::size_t>(t)];
+    add_row(sums, entry.weight, entry.loss, final_rules);
+  }
+  // M is zero when every row outside the largest four has no weight: then all that is left of the estimator is zero.
+  if (clip == 0) sums.clipped = Moments{sums.ips.count, 0, 0, 0, 0, 0};
+  return {sums, clip};
+}
+
+/// Moments of the estimator's terms t(w) y; `given` are those of the policy's given transforms.
+const Moments& terms_of(const Estimator& estimator, const WeightSums& sums, const ExtraTerms& extra,
+                        const Moments* given) {
+  switch (estimator.transform) {
+    case WeightTransform::clip:
+      return sums.clipped;
+    case WeightTransform::ix:
+      return sums.ix;
+    case WeightTransform::given:
+      return given[extra.index(estimator)];
+    case WeightTransform::none:
+      break;
+  }
+  return sums.ips;
+}
+
+/// The same for the differences of terms.
+const Moments& difference_terms_of(const Estimator& estimator, const FinalDifference& all, const ExtraTerms& extra,
+                                   const Moments* given) {
+  switch (estimator.transform) {
+    case WeightTransform::clip:
+      return all.clipped;
+    case WeightTransform::ix:
+      return all.ix;
+    case WeightTransform::given:
+      return given[extra.index(estimator)];
+    case WeightTransform::none:
+      break;
+  }
+  return all.ips;
+}
+
+std::optional<double> if_finite(double value) {
+  return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
+}
+
+Diagnostics diagnose(const WeightSums& sums) {
+  Diagnostics out;
+  const Moments& w = sums.weight;
+  const double mean = w.true_mean();
+  out.mean_weight = if_finite(mean);
+  if (w.count > 1) {
+    // Weights that differ from one by rounding alone are one, however little they spread; a spread that is rounding
+    // alone is none.
+    constexpr double kRounding = 1e-12;
+    const double deviation = w.standard_deviation();
+    const bool one = std::abs(mean - 1) < kRounding;
+    const bool spread = deviation > kRounding * mean;
+    const double error = deviation / std::sqrt(w.count);
+    out.mean_weight_z = one ? 0.0 : (spread ? if_finite((mean - 1) / error) : std::nullopt);
+  }
+  if (w.mean > 0) out.ess = if_finite(effective_sample_size(w));
+  const double largest = sums.top.entries[0].weight;
+  out.max_weight = if_finite(largest);
+  if (w.mean > 0) out.max_weight_share = if_finite(std::ldexp(largest, -w.exponent) / w.mean / w.count);
+  add_weight_warnings(w.count, out);
+  return out;
+}
+
+/// What is given of an estimate: numbers beyond the largest double are not. `bootstrap` are the bounds of a bootstrap
+/// interval, and `name` is how warnings call the estimate.
+Estimate finite_estimate(const PointEstimate& point, const std::string& name, double rows,
+                         const EvaluateOptions& options, const Bounds& bootstrap, Diagnostics& diagnostics,
+                         Overflows& overflows) {
+  Estimate out;
+  if (!point.undefined_reason.empty()) {
+    diagnostics.warnings.push_back(fmt::format("{}: {}", name, point.undefined_reason));
+    return out;
+  }
+  out.value = if_finite(point.value);
+  if (!out.value) {
+    overflows.values.emplace_back(name);
+    return out;
+  }
+  if (rows < 2) return out;
+  out.standard_error = if_finite(point.standard_error);
+  if (!out.standard_error) {
+    overflows.standard_errors.emplace_back(name);
+    return out;
+  }
+  Bounds bounds;
+  if (options.interval != IntervalKind::bootstrap) {
+    bounds = interval(options.interval, options.level, rows, point);
+  } else {
+    bounds = bootstrap;
+    if (!bounds) {
+      diagnostics.warnings.push_back(
+          fmt::format("{}: some bootstrap replicates are undefined, so there is no interval", name));
+    }
+  }
+  if (bounds) {
+    out.low = if_finite(bounds->first);
+    out.high = if_finite(bounds->second);
+    if (!out.low || !out.high) overflows.intervals.emplace_back(name);
+  }
+  return out;
+}
+
+/// Those of the policy as the estimator wants them.
+PolicyTotals totals_for(const ReportInputs& in, const std::vector<FinalSums>& finals, std::size_t p,
+                        const Estimator& estimator) {
+  const EvaluationSums& sums = in.sums;
+  const WeightSums& all = finals[p].weights;
+  return {.rows = all.weight.count,
+          .loss = sums.loss,
+          .weight = all.weight,
+          .weighted_loss = all.ips,
+          .terms = terms_of(estimator, all, in.extra, sums.given.data() + p * in.extra.given.size()),
+          .square = all.square,
+          .additive = sums.additive[p]};
+}
+
+std::optional<double> shown_parameter(const ReportInputs& in, const std::vector<FinalSums>& finals, std::size_t p,
+                                      const Estimator& estimator) {
+  if (estimator.parameter == EstimatorParameter::none) return {};
+  return parameter_value(estimator, in.rules.alpha, finals[p].clip);
+}
+
+PolicyReport report_policy(const ReportInputs& in, const std::vector<FinalSums>& finals, std::size_t p,
+                           std::span<const Bounds> bootstrap) {
+  PolicyReport out;
+  out.diagnostics = diagnose(finals[p].weights);
+  Overflows overflows;
+  for (std::size_t e = 0; e < in.chosen[p].size(); ++e) {
+    const Estimator& estimator = *in.chosen[p][e];
+    const PolicyTotals totals = totals_for(in, finals, p, estimator);
+    Estimate one = finite_estimate(estimator.point(totals), estimator.name, totals.rows, in.options,
+                                   bootstrap.empty() ? Bounds() : bootstrap[e], out.diagnostics, overflows);
+    one.estimator = estimator.name;
+    one.parameter = shown_parameter(in, finals, p, estimator);
+    out.estimates.push_back(std::move(one));
+  }
+  add_overflow_warnings(overflows, out.diagnostics);
+  return out;
+}
+
+PointEstimate logged_point(const Moments& loss) {
+  PointEstimate out;
+  out.value = loss.true_mean();
+  out.range = loss.range();
+  return out;
+}
+
+/// The totals of policy p minus the baseline, all but what depends on the estimator.
+DifferenceTotals difference_totals(const ReportInputs& in, const std::vector<FinalSums>& finals, std::size_t p) {
+  const EvaluationSums& sums = in.sums;
+  const bool logged = in.baseline.kind == Baseline::Kind::logged;
+  DifferenceTotals out;
+  out.rows = finals[p].weights.weight.count;
+  out.loss = sums.loss;
+  out.sums = sums.difference[p];
+  out.additive = sums.additive_difference[p];
+  out.mean_weight = finals[p].weights.weight.true_mean();
+  out.baseline_mean_weight = logged ? 1.0 : finals[in.baseline.policy].weights.weight.true_mean();
+  return out;
+}
+
+/// Adds the difference to the report of policy p. What is wrong with either side is said of that side already.
+void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals, std::size_t p,
+                    const std::string& baseline_name, std::span<const Bounds> bootstrap, PolicyReport& report) {
+  const std::vector<const Estimator*> estimators = difference_estimators(in.chosen, in.baseline, p);
+  const bool logged = in.baseline.kind == Baseline::Kind::logged;
+  DifferenceTotals totals = difference_totals(in, finals, p);
+  const DifferenceClips clips{.weight = finals[p].clip, .baseline = logged ? 0.0 : finals[in.baseline.policy].clip};
+  const FinalDifference all = add_held_rows(totals.sums, in.rules, clips, logged);
+  const Moments* given = in.sums.given_difference.data() + p * in.extra.given.size();
+  report.difference.emplace();
+  report.difference->baseline = baseline_name;
+  Diagnostics unsaid;
+  Overflows overflows, unsaid_overflows;
+  for (std::size_t e = 0; e < estimators.size(); ++e) {
+    const Estimator& estimator = *estimators[e];
+    const bool own_is_whole = std::any_of(report.estimates.begin(), report.estimates.end(), [&](const Estimate& own) {
+      return own.estimator == estimator.name && own.low && own.high;
+    });
+    totals.terms = difference_terms_of(estimator, all, in.extra, given);
+    totals.policy = estimator.point(totals_for(in, finals, p, estimator));
+    totals.baseline =
+        logged ? logged_point(totals.loss) : estimator.point(totals_for(in, finals, in.baseline.policy, estimator));
+    Estimate one;
+    if (totals.policy.undefined_reason.empty() && totals.baseline.undefined_reason.empty()) {
+      const std::string name = fmt::format("{} minus {}", estimator.name, baseline_name);
+      const PointEstimate point = difference_point(estimator)(totals);
+      one = finite_estimate(point, name, totals.rows, in.options, bootstrap.empty() ? Bounds() : bootstrap[e],
+                            point.undefined_reason.empty() ? unsaid : report.diagnostics,
+                            own_is_whole ? overflows : unsaid_overflows);
+    }
+    one.estimator = estimator.name;
+    one.parameter = shown_parameter(in, finals, p, estimator);
+    report.difference->estimates.push_back(std::move(one));
+  }
+  add_overflow_warnings(overflows, report.diagnostics);
+}
+
+}  // namespace
+
+std::vector<const Estimator*> difference_estimators(const std::vector<std::vector<const Estimator*>>& chosen,
+                                                    const Baseline& baseline, std::size_t p) {
+  std::vector<const Estimator*> out;
+  if (baseline.kind == Baseline::Kind::none || baseline.is(p)) return out;
+  for (const Estimator* estimator : chosen[p]) {
+    const bool both = baseline.kind == Baseline::Kind::logged ||
+                      std::find(chosen[baseline.policy].begin(), chosen[baseline.policy].end(), estimator) !=
+                          chosen[baseline.policy].end();
+    if (both && difference_point(*estimator) != nullptr) out.push_back(estimator);
+  }
+  return out;
+}
+
+void report_policies(const ReportInputs& in, const std::vector<NamedPolicy>& policies,
+                     const std::vector<Bounds>& bootstrap, EvaluationReport& report) {
+  std::vector<FinalSums> finals;
+  for (const WeightSums& sums : in.sums.weights) finals.push_back(add_top_rows(sums, in.rules));
+  std::span<const Bounds> left = bootstrap;
+  const auto next = [&left](std::size_t count) {
+    const std::span<const Bounds> some = left.empty() ? left : left.first(count);
+    if (!left.empty()) left = left.subspan(count);
+    return some;
+  };
+  for (std::size_t p = 0; p < policies.size(); ++p) {
+    report.policies.push_back(report_policy(in, finals, p, next(in.chosen[p].size())));
+    report.policies.back().name = policies[p].name;
+    if (in.baseline.kind == Baseline::Kind::none || in.baseline.is(p)) continue;
+    const std::string name =
+        in.baseline.kind == Baseline::Kind::logged ? kLoggedBaseline : policies[in.baseline.policy].name;
+    add_difference(in, finals, p, name, next(difference_estimators(in.chosen, in.baseline, p).size()),
+                   report.policies.back());
+  }
+}
+
+}  // namespace scrm

@@ -1,0 +1,77 @@
+#include "scrm/io/encoding.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "file/text.hpp"
+#include "scrm/io/error.hpp"
+
+namespace scrm {
+namespace {
+
+constexpr const char* kOther = "other";
+
+bool has_level(const EncodedColumn& column, const char* level) {
+  return std::find(column.levels.begin(), column.levels.end(), level) != column.levels.end();
+}
+
+}  // namespace
+
+bool has_other_feature(const EncodedColumn& column, const Encoding& encoding) {
+  return column.kind == ColumnKind::categorical && encoding.unseen == UnseenLevel::other && !has_level(column, kOther);
+}
+
+std::int64_t feature_count(const EncodedColumn& column, const Encoding& encoding) {
+  const std::int64_t missing = column.missing ? 1 : 0;
+  if (column.kind != ColumnKind::categorical) return 1 + missing;
+  return static_cast<std::int64_t>(column.levels.size()) + (has_other_feature(column, encoding) ? 1 : 0) + missing;
+}
+
+std::vector<std::string> feature_names(const Encoding& encoding) {
+  std::vector<std::string> names;
+  for (const EncodedColumn& column : encoding.columns) {
+    if (column.kind != ColumnKind::categorical) names.push_back(column.name);
+    for (const std::string& level : column.levels) names.push_back(fmt::format("{}={}", column.name, level));
+    if (has_other_feature(column, encoding)) names.push_back(fmt::format("{}={}", column.name, kOther));
+    if (column.missing) names.push_back(column.name + " missing");
+  }
+  for (std::string& name : names) name = name_text(name);
+  std::unordered_set<std::string_view> seen;
+  for (const std::string& name : names)
+    if (!seen.insert(name).second)
+      throw Error(ErrorKind::usage,
+                  fmt::format("two features would have the name '{}'; rename one of the columns they come from", name));
+  return names;
+}
+
+const char* to_string(ColumnKind kind) noexcept {
+  switch (kind) {
+    case ColumnKind::number:
+      return "number";
+    case ColumnKind::date:
+      return "date";
+    case ColumnKind::categorical:
+      return "categorical";
+  }
+  return "";
+}
+
+const char* to_string(UnseenLevel unseen) noexcept {
+  return unseen == UnseenLevel::other ? "other" : "error";
+}
+
+const char* to_string(Impute impute) noexcept {
+  switch (impute) {
+    case Impute::error:
+      return "error";
+    case Impute::mean:
+      return "mean";
+    case Impute::zero:
+      return "zero";
+  }
+  return "";
+}
+
+}  // namespace scrm

@@ -1,0 +1,53 @@
+/// EncodingLearner: levels, means and holes of columns, and names of actions, from one look through the records.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "encoding/column_encoder.hpp"
+#include "scrm/io/encoding.hpp"
+
+namespace scrm {
+
+/// The different values of a column, as many as are allowed. Beyond that an Error of kind data, so that a column of
+/// millions of identifiers neither fills the memory nor makes millions of features.
+class LevelSet {
+ public:
+  LevelSet(std::string column, std::size_t most, std::string hint);
+
+  void add(std::string_view text, const std::string& file);
+  /// In the order of their bytes, or of their values where all are numbers.
+  std::vector<std::string> sorted() const;
+
+ private:
+  std::string column_;
+  std::size_t most_;
+  std::string hint_;  // what to do where there are more
+  std::unordered_set<std::string, TextHash, std::equal_to<>> levels_;
+};
+
+/// What one context column turned out to hold.
+class ColumnLearner {
+ public:
+  ColumnLearner(const std::string& name, bool categorical, Impute impute);
+
+  void add(std::string_view text, const std::string& file);
+  EncodedColumn learned() const;
+
+ private:
+  void add_number(std::string_view text);
+
+  EncodedColumn column_;
+  Impute impute_;
+  bool kind_open_;
+  LevelSet levels_;
+  bool holes_ = false;
+  // A mean with its rounding carried along: the same whatever the magnitude of the values.
+  double sum_ = 0, carry_ = 0;
+  std::int64_t count_ = 0;
+};
+
+}  // namespace scrm

@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <sstream>
+
+#include "scrm/io/error.hpp"
+#include "scrm/io/policy_file.hpp"
+
+namespace scrm {
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// The fewest digits that read back to the same double, always with a point or an exponent: a TOML float.
+std::string digits(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string list(const double* values, std::int64_t count) {
+  std::string text = "[";
+  for (std::int64_t i = 0; i < count; ++i) text += (i > 0 ? ", " : "") + digits(values[i]);
+  return text + "]";
+}
+
+/// A basic TOML string.
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') out += '\\';
+    if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\u{:04X}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string list(const Names& names) {
+  std::string text = "[";
+  for (const std::string& name : names) text += (text.size() > 1 ? ", " : "") + quoted(name);
+  return text + "]";
+}
+
+std::string training_text(const Policy& policy) {
+  if (!policy.training) return "";
+  const Training& training = *policy.training;
+  return fmt::format(
+      "\n# The rows it was learned from: `scrm evaluate --holdout-of` judges it on those it did not see.\n"
+      "[training]\nrows     = {}\nholdout  = {}\nseed     = {}\nbegins   = {}\n",
+      training.rows, digits(training.holdout), std::bit_cast<std::int64_t>(training.seed),
+      std::bit_cast<std::int64_t>(training.begins));
+}
+
+void require_writable(const Policy& policy, const PolicyFormat& format) {
+  const auto reject = [](const std::string& what) {
+    throw Error(ErrorKind::run, "a policy cannot be written to a file: " + what);
+  };
+  for (const double value : policy.theta)
+    if (!std::isfinite(value)) reject(fmt::format("theta has the value {}", value));
+  if (!std::isfinite(policy.scale) || !std::isfinite(policy.epsilon)) reject("scale or epsilon is not finite");
+  if (format.theta == ThetaRows::none) return;
+  if (policy.outputs < 1 || policy.theta.empty() || policy.theta.size() % static_cast<std::size_t>(policy.outputs) != 0)
+    reject(fmt::format("{} numbers make no {} equal rows of theta", policy.theta.size(), policy.outputs));
+}
+
+}  // namespace
+
+std::string policy_text(const Policy& policy, const PolicyFormat& format, const std::string& comment) {
+  require_writable(policy, format);
+  std::string text;
+  std::istringstream lines(comment);
+  for (std::string line; std::getline(lines, line);) text += line.empty() ? "#\n" : "# " + line + "\n";
+  text += fmt::format("kind     = \"{}\"\n", format.kind.name());
+  if (!policy.inputs.empty()) text += "inputs   = " + list(policy.inputs) + "\n";
+  if (!policy.actions.empty()) text += "actions  = " + list(policy.actions) + "\n";
+  if (format.theta == ThetaRows::none) return text + training_text(policy);
+  text += fmt::format("features = \"{}\"\n", policy.features == FeatureMap::linear ? "linear" : "quadratic");
+  if (!format.scale.empty()) text += fmt::format("scale    = {}\n", digits(policy.scale));
+  if (format.epsilon) text += fmt::format("epsilon  = {}\n", digits(policy.epsilon));
+  if (format.mixing) text += fmt::format("mixing   = \"{}\"\n", policy.mixing == Mixing::joint ? "joint" : "label");
+  if (format.theta == ThetaRows::one)
+    return text + "theta    = " + list(policy.theta.data(), policy.row_length()) + "\n" + training_text(policy);
+  text += "theta    = [\n";
+  for (int k = 0; k < policy.outputs; ++k)
+    text += "  " + list(policy.theta.data() + k * policy.row_length(), policy.row_length()) + ",\n";
+  return text + "]\n" + training_text(policy);
+}
+
+}  // namespace scrm

@@ -1,0 +1,105 @@
+"""How much a learned policy still tries, and on which rows it is judged.
+
+labels: cli fast
+"""
+
+import h5py
+import numpy as np
+
+from harness import ProgramTest, main, run, run_json
+from test_names import ACTIONS, shop_log
+
+
+def probabilities(policy, context):
+    """Of all actions by a softmax policy file, from its text alone."""
+    text = policy.read_text()
+    epsilon = float(text.split("epsilon  = ")[1].split()[0])
+    theta = np.array(eval(text.split("theta    = ")[1].split("\n]")[0] + "]"))
+    scores = theta[:, 0] + context @ theta[:, 1:].T
+    softmax = np.exp(scores - scores.max(1, keepdims=True))
+    softmax /= softmax.sum(1, keepdims=True)
+    return (1 - epsilon) * softmax + epsilon / len(theta)
+
+
+class Exploration(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.data = shop_log(self.dir / "a.h5", outcome="reward", action_names=ACTIONS)
+        random = np.random.default_rng(0)
+        rows = 3000
+        self.context = np.stack([random.normal(40, 10, rows), random.normal(0, 1, rows), random.random(rows)], 1)
+
+    def test_the_kind_follows_from_the_actions(self):
+        run("learn", self.data, "--lambda", 1, "--out", self.dir / "p.toml")
+        self.assertIn('kind     = "softmax"', (self.dir / "p.toml").read_text())
+        for environment, kind in (("pricing", "gaussian"), ("multilabel", "multilabel")):
+            run("simulate", environment, "--rows", 2000, "--seed", 1, "--out", self.dir / environment)
+            run("learn", self.dir / environment, "--lambda", 1, "--max-iter", 3, "--out", self.dir / f"{kind}.toml")
+            self.assertIn(f'kind     = "{kind}"', (self.dir / f"{kind}.toml").read_text())
+
+    def test_a_loop_stays_alive_by_default(self):
+        policy = self.dir / "p.toml"
+        found = run_json("learn", self.data, "--lambda", 1, "--out", policy)["exploration"]
+        p = probabilities(policy, self.context)
+        self.assertGreaterEqual(found["smallest_probability"], 0.025 - 1e-12)
+        self.assertAlmostEqual(found["smallest_probability"], p.min(), places=9)
+        self.assertAlmostEqual(found["decided_share"], (p.max(1) > 0.99).mean(), places=9)
+        self.assertAlmostEqual(found["next_ess_share"], 1 / (1 / p).sum(1).mean() * 16, places=9)
+        self.assertEqual(found["vanishing_actions"], [])
+
+    def test_bits_are_looked_at_one_by_one(self):
+        run("simulate", "multilabel", "--rows", 2500, "--seed", 1, "--out", self.dir / "logs")
+        found = run_json("learn", self.dir / "logs", "--lambda", 1, "--epsilon", 0.05, "--out", self.dir / "p.toml")
+        with h5py.File(next((self.dir / "logs").glob("*.h5"))) as file:
+            context = file["context"][:]
+        theta = np.array(found["theta"])
+        p = 0.95 / (1 + np.exp(-(theta[:, 0] + context @ theta[:, 1:].T))) + 0.025
+        seen = found["exploration"]
+        self.assertAlmostEqual(seen["smallest_probability"], np.minimum(p, 1 - p).min(), places=9)
+        self.assertAlmostEqual(seen["decided_share"], (np.maximum(p, 1 - p) > 0.99).mean(), places=9)
+        self.assertAlmostEqual(seen["next_ess_share"], 1 / ((1 / p + 1 / (1 - p)) / 4).mean(), places=9)
+
+    def test_vanishing_actions_are_a_warning(self):
+        policy = self.dir / "p.toml"
+        # All rows are of one kind, whose best action is one of four.
+        data = shop_log(self.dir / "b.h5", outcome="reward", action_names=ACTIONS)
+        policy.write_text('kind = "softmax"\nepsilon = 0.0\ntheta = [[60, 0, 0, 0], [0, 0, 0, 0], [60, 0, 0, 0], [0, 0, 0, 0]]\n')
+        found = run("learn", data, "--start", policy, "--lambda", 1, "--max-iter", 1, "--out", self.dir / "q.toml")
+        self.assertRegex(found.stderr, r"2 actions will hardly ever be taken again \(coffee, nothing\).*--epsilon")
+        done = run("act", self.dir / "q.toml", "--contexts", data, "--seed", 1, "--out", self.dir / "next")
+        self.assertRegex(done.stderr, r"2 actions of 4 never taken \(coffee, nothing\)")
+        quiet = run("act", self.dir / "q.toml", "--contexts", data, "--seed", 1, "--out", self.dir / "again", "--quiet")
+        self.assertEqual(quiet.stderr, "")
+
+    def test_held_out_rows_are_remembered(self):
+        policy = self.dir / "p.toml"
+        learned = run_json("learn", self.data, "--lambda", 1, "--estimator", "ips", "--holdout", 0.3, "--seed", 5,
+                           "--out", policy)["held_out"]
+        self.assertTrue({"rows", "estimator", "value", "stderr", "low", "high", "interval", "ess"} <= learned.keys())
+        judged = run_json("evaluate", self.data, "--holdout-of", policy, "--estimator", "ips")
+        self.assertEqual(judged["rows"], learned["rows"])
+        self.assertEqual(judged["policies"][0]["estimates"][0]["value"], learned["value"])
+        self.assertEqual(judged["policies"][0]["diagnostics"]["ess"], learned["ess"])
+        # Rows that did not have a say in learning: those of the training give another number.
+        whole = run_json("evaluate", self.data, "--policy", policy, "--estimator", "ips")
+        self.assertGreater(whole["rows"], judged["rows"])
+        self.assertRegex(whole["policies"][0]["diagnostics"]["warnings"][0], "learned from these rows.*--holdout-of")
+
+    def test_other_rows_are_not_taken_for_held_out_ones(self):
+        policy = self.dir / "p.toml"
+        run("learn", self.data, "--lambda", 1, "--out", policy)
+        other = shop_log(self.dir / "b.h5", outcome="reward", seed=7)
+        self.assertIn("these are others", run("evaluate", other, "--holdout-of", policy, check=1).stderr)
+        self.assertEqual(run_json("evaluate", other, "--policy", policy)["policies"][0]["diagnostics"]["warnings"], [])
+        grown = run_json("evaluate", self.data, other, "--policy", policy)["policies"][0]["diagnostics"]["warnings"]
+        self.assertIn("first of these rows", grown[0])
+        hand = self.dir / "h.toml"
+        hand.write_text('kind = "uniform"\n')
+        self.assertIn("does not say", run("evaluate", self.data, "--holdout-of", hand, check=1).stderr)
+        run("learn", self.data, "--lambda", 1, "--holdout", 0, "--out", self.dir / "all.toml")
+        self.assertIn("none were held out",
+                      run("evaluate", self.data, "--holdout-of", self.dir / "all.toml", check=1).stderr)
+
+
+if __name__ == "__main__":
+    main()
