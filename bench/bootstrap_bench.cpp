@@ -6,7 +6,7 @@
 
 #include "logs.hpp"
 #include "paired.hpp"
-#include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
 
 namespace scrm::bench {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "paired.hpp"
-#include "scrm/engine/libraries.hpp"
-#include "scrm/io/block_buffer.hpp"
+#include "scrm/engine/schedule/libraries.hpp"
+#include "scrm/io/shard/block_buffer.hpp"
 #include "scrm/kernels/context_matrix.hpp"
 #include "scrm/kernels/random.hpp"
 

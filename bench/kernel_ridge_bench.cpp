@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "regression/kernel_values.hpp"
-#include "scrm/engine/kernel_ridge.hpp"
-#include "scrm/engine/libraries.hpp"
+#include "regression/kernel_ridge/kernel_values.hpp"
+#include "scrm/engine/regression/kernel_ridge.hpp"
+#include "scrm/engine/schedule/libraries.hpp"
 #include "scrm/kernels/random.hpp"
 
 namespace scrm::bench {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "scrm/engine/memory_source.hpp"
-#include "scrm/engine/target_policy.hpp"
+#include "scrm/engine/pass/memory_source.hpp"
+#include "scrm/engine/policy/target_policy.hpp"
 #include "scrm/kernels/random.hpp"
 
 namespace scrm::bench {

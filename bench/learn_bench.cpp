@@ -12,12 +12,12 @@
 #include "logs.hpp"
 #include "paired.hpp"
 #include "read_sum.hpp"
-#include "scrm/engine/evaluate.hpp"
-#include "scrm/engine/learn.hpp"
-#include "scrm/engine/libraries.hpp"
-#include "scrm/engine/policy_kind.hpp"
-#include "scrm/engine/shard_source.hpp"
-#include "scrm/engine/write_shards.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
+#include "scrm/engine/learn/learn.hpp"
+#include "scrm/engine/pass/shard_source.hpp"
+#include "scrm/engine/pass/write_shards.hpp"
+#include "scrm/engine/policy/policy_kind.hpp"
+#include "scrm/engine/schedule/libraries.hpp"
 
 namespace scrm::bench {
 namespace {

@@ -9,7 +9,7 @@
 #include "logs.hpp"
 #include "paired.hpp"
 #include "read_sum.hpp"
-#include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
 
 namespace scrm::bench {
 namespace {

@@ -18,9 +18,9 @@
 #include "folder.hpp"
 #include "logs.hpp"
 #include "paired.hpp"
-#include "scrm/engine/evaluate.hpp"
-#include "scrm/engine/shard_source.hpp"
-#include "scrm/engine/write_shards.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
+#include "scrm/engine/pass/shard_source.hpp"
+#include "scrm/engine/pass/write_shards.hpp"
 
 namespace scrm::bench {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "paired.hpp"
-#include "scrm/engine/target_policy.hpp"
-#include "scrm/io/block_buffer.hpp"
+#include "scrm/engine/policy/target_policy.hpp"
+#include "scrm/io/shard/block_buffer.hpp"
 #include "scrm/kernels/aligned_array.hpp"
 #include "scrm/kernels/densities.hpp"
 #include "scrm/kernels/elementary.hpp"

@@ -92,5 +92,5 @@ function(scrm_program_test file)
   scrm_read_labels(${file} labels)
   scrm_set_test_properties(cli/${name} "${labels}" "SCRM_PROGRAM=$<TARGET_FILE:scrm>"
     "SCRM_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "SCRM_DATA_DIR=${SCRM_DATA_DIR}" "SCRM_SANITIZE=${SCRM_SANITIZE}"
-    PYTHONDONTWRITEBYTECODE=1)
+    PYTHONDONTWRITEBYTECODE=1 "PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/cli")
 endfunction()

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 /// One input. libFuzzer calls it, or driver.cpp.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -1,5 +1,5 @@
 // A result archive.
-#include "scrm/io/result_archive.hpp"
+#include "scrm/io/archive/result_archive.hpp"
 #include "target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

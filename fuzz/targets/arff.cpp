@@ -1,5 +1,5 @@
 // An ARFF file, its labels the last two attributes or those named l1 and l2.
-#include "scrm/io/arff.hpp"
+#include "scrm/io/labelled/arff.hpp"
 
 #include "target.hpp"
 

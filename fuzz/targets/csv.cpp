@@ -1,9 +1,9 @@
 // A CSV file with the header x,y,a,b,l,p,t to shards, as each kind of action, and to contexts.
 #include <cstdio>
 
-#include "scrm/io/csv_contexts.hpp"
-#include "scrm/io/csv_import.hpp"
-#include "scrm/io/dataset.hpp"
+#include "scrm/io/import/csv_contexts.hpp"
+#include "scrm/io/import/csv_import.hpp"
+#include "scrm/io/shard/dataset.hpp"
 #include "target.hpp"
 
 namespace {

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "archive/run_serialization.hpp"
-#include "scrm/io/audit.hpp"
-#include "scrm/io/block_buffer.hpp"
-#include "scrm/io/dataset.hpp"
-#include "scrm/io/shard_writer.hpp"
+#include "scrm/io/shard/audit.hpp"
+#include "scrm/io/shard/block_buffer.hpp"
+#include "scrm/io/shard/dataset.hpp"
+#include "scrm/io/shard/shard_writer.hpp"
 #include "support/runs.hpp"
 #include "target.hpp"
 

@@ -1,5 +1,5 @@
 // The recipe of an encoding: what is read is written back to the same text.
-#include "scrm/io/encoding.hpp"
+#include "scrm/io/import/encoding.hpp"
 #include "target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,5 +1,5 @@
 // A journal of a sweep: read, and gone on with.
-#include "scrm/io/run_journal.hpp"
+#include "scrm/io/archive/run_journal.hpp"
 #include "target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,5 +1,5 @@
 // A Mulan label file.
-#include "scrm/io/arff.hpp"
+#include "scrm/io/labelled/arff.hpp"
 #include "target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,5 +1,5 @@
 // A labelled data set in HDF5.
-#include "scrm/io/labelled_file.hpp"
+#include "scrm/io/labelled/labelled_file.hpp"
 #include "target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

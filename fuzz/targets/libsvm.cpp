@@ -1,5 +1,5 @@
 // A LIBSVM file, its numbers derived or given.
-#include "scrm/io/libsvm.hpp"
+#include "scrm/io/labelled/libsvm.hpp"
 
 #include "target.hpp"
 

@@ -1,7 +1,7 @@
 // An .npz archive to shards: its directory, its arrays' headers and their numbers.
-#include "scrm/io/npz_import.hpp"
+#include "scrm/io/import/npz_import.hpp"
 
-#include "scrm/io/dataset.hpp"
+#include "scrm/io/shard/dataset.hpp"
 #include "target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

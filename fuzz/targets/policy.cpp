@@ -1,7 +1,7 @@
 // A policy file; what was read is written and read again.
 #include <cstring>
 
-#include "scrm/engine/policy_kind.hpp"
+#include "scrm/engine/policy/policy_kind.hpp"
 #include "target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,9 +1,9 @@
 // A shard: its header, and as many of its rows as a small file can hold, decoded block by block.
 #include <algorithm>
 
-#include "scrm/io/audit.hpp"
-#include "scrm/io/block_buffer.hpp"
-#include "scrm/io/dataset.hpp"
+#include "scrm/io/shard/audit.hpp"
+#include "scrm/io/shard/block_buffer.hpp"
+#include "scrm/io/shard/dataset.hpp"
 #include "target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

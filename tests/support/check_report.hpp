@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
 #include "support/columns.hpp"
 #include "support/reference.hpp"
 

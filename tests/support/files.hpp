@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm::testing {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "scrm/engine/kernel_ridge.hpp"
-#include "scrm/engine/libraries.hpp"
+#include "scrm/engine/regression/kernel_ridge.hpp"
+#include "scrm/engine/schedule/libraries.hpp"
 #include "support/kernel_reference.hpp"
 
 namespace scrm::testing {

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "scrm/engine/kernel_ridge.hpp"
+#include "scrm/engine/regression/kernel_ridge.hpp"
 
 namespace scrm::testing {
 

@@ -7,10 +7,10 @@
 #include <random>
 #include <vector>
 
-#include "environments/problem_factories.hpp"
-#include "scrm/engine/target_policy.hpp"
+#include "environments/problem/problem_factories.hpp"
+#include "scrm/engine/policy/target_policy.hpp"
 #include "scrm/experiments/problem.hpp"
-#include "scrm/io/labelled_data.hpp"
+#include "scrm/io/labelled/labelled_data.hpp"
 #include "support/columns.hpp"
 
 namespace scrm_test {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "scrm/engine/estimator.hpp"
+#include "scrm/engine/estimate/estimator.hpp"
 #include "support/reference.hpp"
 
 namespace scrm::testing {

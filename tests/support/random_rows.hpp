@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/memory_source.hpp"
-#include "scrm/engine/policy_kind.hpp"
-#include "scrm/io/schema.hpp"
+#include "scrm/engine/pass/memory_source.hpp"
+#include "scrm/engine/policy/policy_kind.hpp"
+#include "scrm/io/shard/schema.hpp"
 #include "support/columns.hpp"
 #include "support/reference.hpp"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "scrm/engine/objective.hpp"
+#include "scrm/engine/learn/objective.hpp"
 #include "support/log_smoothing.hpp"
 #include "support/random_rows.hpp"
 

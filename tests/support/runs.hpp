@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "scrm/io/run_record.hpp"
+#include "scrm/io/archive/run_record.hpp"
 
 namespace scrm::testing {
 

@@ -1,4 +1,4 @@
-#include "scrm/engine/as_rewards.hpp"
+#include "scrm/engine/estimate/as_rewards.hpp"
 
 namespace scrm {
 namespace {

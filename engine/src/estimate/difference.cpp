@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 

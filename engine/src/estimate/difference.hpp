@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/estimator.hpp"
-#include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/estimate/estimator.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
 
 namespace scrm {
 

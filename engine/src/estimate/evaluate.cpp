@@ -1,4 +1,4 @@
-#include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
 
 #include <fmt/format.h>
 
@@ -6,16 +6,16 @@
 #include <cmath>
 #include <span>
 
-#include "estimate/bootstrap.hpp"
 #include "estimate/difference.hpp"
 #include "estimate/evaluation_reduction.hpp"
-#include "estimate/intervals.hpp"
+#include "estimate/intervals/bootstrap.hpp"
+#include "estimate/intervals/intervals.hpp"
 #include "estimate/policy_reports.hpp"
 #include "pass/pass_plan.hpp"
-#include "scrm/engine/estimator.hpp"
-#include "scrm/engine/memory_ledger.hpp"
-#include "scrm/engine/threads.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/engine/estimate/estimator.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
+#include "scrm/engine/schedule/threads.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

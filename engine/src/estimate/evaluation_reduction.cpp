@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "scrm/engine/estimator.hpp"
+#include "scrm/engine/estimate/estimator.hpp"
 #include "scrm/kernels/logged_difference.hpp"
 #include "scrm/kernels/weights.hpp"
 

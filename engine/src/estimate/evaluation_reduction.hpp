@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "estimate/bootstrap.hpp"
+#include "estimate/intervals/bootstrap.hpp"
 #include "pass/pass_plan.hpp"
 #include "pass/pool.hpp"
-#include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/kernels/difference_sums.hpp"
 
 namespace scrm {

@@ -4,14 +4,14 @@
 #include <cmath>
 
 #include "estimate/difference.hpp"
-#include "estimate/intervals.hpp"
+#include "estimate/intervals/intervals.hpp"
 #include "pass/pass_plan.hpp"
 #include "pass/pool.hpp"
 #include "pass/rollout_source.hpp"
 #include "policy/log_mixture.hpp"
-#include "scrm/engine/evaluate.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/spelling.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/spelling.hpp"
 
 namespace scrm {
 namespace {

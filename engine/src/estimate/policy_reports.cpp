@@ -6,7 +6,7 @@
 #include <cmath>
 #include <span>
 
-#include "estimate/intervals.hpp"
+#include "estimate/intervals/intervals.hpp"
 #include "estimate/warnings.hpp"
 
 namespace scrm {

@@ -7,8 +7,8 @@
 
 #include "estimate/difference.hpp"
 #include "estimate/evaluation_reduction.hpp"
-#include "scrm/engine/estimator.hpp"
-#include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/estimate/estimator.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
 
 namespace scrm {
 

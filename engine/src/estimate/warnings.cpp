@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "scrm/engine/summary.hpp"
+#include "scrm/engine/pass/summary.hpp"
 
 namespace scrm {
 namespace {

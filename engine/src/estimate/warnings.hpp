@@ -1,7 +1,7 @@
 /// What a practitioner should know before trusting an estimate, in words.
 #pragma once
 
-#include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
 
 namespace scrm {
 

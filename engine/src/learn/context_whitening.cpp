@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "scrm/engine/policy_kind.hpp"
+#include "scrm/engine/policy/policy_kind.hpp"
 #include "scrm/kernels/aligned_array.hpp"
 #include "scrm/kernels/context_matrix.hpp"
 #include "scrm/kernels/scores.hpp"

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "scrm/engine/pass.hpp"
-#include "scrm/engine/source.hpp"
+#include "scrm/engine/pass/pass.hpp"
+#include "scrm/engine/pass/source.hpp"
 #include "scrm/kernels/policy.hpp"
 
 namespace scrm {

@@ -4,7 +4,7 @@
 #include <Eigen/Core>
 #include <memory>
 
-#include "scrm/engine/minimize.hpp"
+#include "scrm/engine/learn/minimize.hpp"
 
 namespace scrm {
 

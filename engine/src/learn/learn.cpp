@@ -1,4 +1,4 @@
-#include "scrm/engine/learn.hpp"
+#include "scrm/engine/learn/learn.hpp"
 
 #include <fmt/format.h>
 
@@ -8,11 +8,11 @@
 #include <limits>
 
 #include "learn/searches.hpp"
-#include "scrm/engine/evaluate.hpp"
-#include "scrm/engine/masked_source.hpp"
-#include "scrm/engine/memory_ledger.hpp"
-#include "scrm/engine/policy_kind.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
+#include "scrm/engine/pass/masked_source.hpp"
+#include "scrm/engine/policy/policy_kind.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
+#include "scrm/io/file/error.hpp"
 #include "scrm/kernels/random.hpp"
 
 namespace scrm {

@@ -1,4 +1,4 @@
-#include "scrm/engine/minimize.hpp"
+#include "scrm/engine/learn/minimize.hpp"
 
 #include <algorithm>
 #include <cmath>

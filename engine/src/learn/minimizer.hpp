@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "learn/descent_method.hpp"
-#include "scrm/engine/minimize.hpp"
+#include "scrm/engine/learn/minimize.hpp"
 
 namespace scrm {
 

@@ -1,4 +1,4 @@
-#include "scrm/engine/objective.hpp"
+#include "scrm/engine/learn/objective.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "scrm/engine/objective.hpp"
+#include "scrm/engine/learn/objective.hpp"
 #include "scrm/kernels/learning_terms.hpp"
 
 namespace scrm {

@@ -6,7 +6,7 @@
 
 #include "pass/pool.hpp"
 #include "policy/policy_kinds.hpp"
-#include "scrm/engine/objective.hpp"
+#include "scrm/engine/learn/objective.hpp"
 #include "scrm/kernels/aligned_array.hpp"
 
 namespace scrm {

@@ -9,8 +9,8 @@
 #include "learn/minimizer.hpp"
 #include "learn/replayed_objective.hpp"
 #include "pass/sampled_source.hpp"
-#include "scrm/engine/memory_ledger.hpp"
-#include "scrm/engine/memory_source.hpp"
+#include "scrm/engine/pass/memory_source.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
 
 namespace scrm {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "scrm/engine/learn.hpp"
+#include "scrm/engine/learn/learn.hpp"
 
 namespace scrm {
 

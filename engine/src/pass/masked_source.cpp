@@ -1,10 +1,10 @@
-#include "scrm/engine/masked_source.hpp"
+#include "scrm/engine/pass/masked_source.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "scrm/io/block_buffer.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/shard/block_buffer.hpp"
 
 namespace scrm {
 namespace {

@@ -1,10 +1,10 @@
-#include "scrm/engine/memory_source.hpp"
+#include "scrm/engine/pass/memory_source.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "pass/pool.hpp"
-#include "scrm/engine/pass.hpp"
+#include "scrm/engine/pass/pass.hpp"
 
 namespace scrm {
 

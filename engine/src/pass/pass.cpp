@@ -1,4 +1,4 @@
-#include "scrm/engine/pass.hpp"
+#include "scrm/engine/pass/pass.hpp"
 
 #include <tbb/parallel_pipeline.h>
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "scrm/engine/human_bytes.hpp"
-#include "scrm/engine/memory_ledger.hpp"
-#include "scrm/engine/threads.hpp"
+#include "scrm/engine/schedule/human_bytes.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
+#include "scrm/engine/schedule/threads.hpp"
 
 namespace scrm {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "scrm/engine/pass.hpp"
+#include "scrm/engine/pass/pass.hpp"
 
 namespace scrm {
 

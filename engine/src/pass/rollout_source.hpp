@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "scrm/engine/source.hpp"
+#include "scrm/engine/pass/source.hpp"
 
 namespace scrm {
 

@@ -1,4 +1,4 @@
-#include "scrm/engine/row_mask.hpp"
+#include "scrm/engine/pass/row_mask.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "scrm/engine/source.hpp"
+#include "scrm/engine/pass/source.hpp"
 
 namespace scrm {
 

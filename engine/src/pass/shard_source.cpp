@@ -1,4 +1,4 @@
-#include "scrm/engine/shard_source.hpp"
+#include "scrm/engine/pass/shard_source.hpp"
 
 #include <algorithm>
 #include <bit>

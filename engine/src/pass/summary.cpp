@@ -1,4 +1,4 @@
-#include "scrm/engine/summary.hpp"
+#include "scrm/engine/pass/summary.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "scrm/engine/write_shards.hpp"
+#include "scrm/engine/pass/write_shards.hpp"
 
 #include <fmt/format.h>
 #include <tbb/parallel_pipeline.h>
@@ -10,9 +10,9 @@
 
 #include "pass/pool.hpp"
 #include "schedule/arena.hpp"
-#include "scrm/engine/memory_ledger.hpp"
-#include "scrm/io/block_buffer.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/shard/block_buffer.hpp"
 
 namespace scrm {
 

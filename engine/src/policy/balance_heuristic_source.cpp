@@ -1,4 +1,4 @@
-#include "scrm/engine/balance_heuristic_source.hpp"
+#include "scrm/engine/pass/balance_heuristic_source.hpp"
 
 #include <utility>
 

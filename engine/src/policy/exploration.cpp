@@ -1,11 +1,11 @@
-#include "scrm/engine/exploration.hpp"
+#include "scrm/engine/policy/exploration.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "pass/sampled_source.hpp"
 #include "policy/score_matrix.hpp"
-#include "scrm/engine/policy_kind.hpp"
+#include "scrm/engine/policy/policy_kind.hpp"
 #include "scrm/kernels/aligned_array.hpp"
 
 namespace scrm {

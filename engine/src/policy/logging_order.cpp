@@ -1,10 +1,10 @@
-#include "scrm/engine/logging_order.hpp"
+#include "scrm/engine/policy/logging_order.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

@@ -1,4 +1,4 @@
-#include "scrm/engine/match_names.hpp"
+#include "scrm/engine/policy/match_names.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "scrm/io/error.hpp"
-#include "scrm/io/spelling.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/spelling.hpp"
 
 namespace scrm {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "scrm/engine/read_policy.hpp"
-#include "scrm/io/atomic_file.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/limited_text.hpp"
+#include "scrm/engine/policy/read_policy.hpp"
+#include "scrm/io/file/atomic_file.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/limited_text.hpp"
 
 namespace scrm {
 

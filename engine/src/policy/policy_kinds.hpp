@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "scrm/engine/policy_kind.hpp"
-#include "scrm/engine/target_policy.hpp"
+#include "scrm/engine/policy/policy_kind.hpp"
+#include "scrm/engine/policy/target_policy.hpp"
 
 namespace scrm {
 

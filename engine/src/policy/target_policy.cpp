@@ -1,4 +1,4 @@
-#include "scrm/engine/target_policy.hpp"
+#include "scrm/engine/policy/target_policy.hpp"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include "policy/policy_kinds.hpp"
 #include "policy/score_matrix.hpp"
 #include "policy/score_tiles.hpp"
-#include "scrm/engine/match_names.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/spelling.hpp"
+#include "scrm/engine/policy/match_names.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/spelling.hpp"
 #include "scrm/kernels/aligned_array.hpp"
 #include "scrm/kernels/elementary.hpp"
 #include "scrm/kernels/scores.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "scrm/engine/target_policy.hpp"
+#include "scrm/engine/policy/target_policy.hpp"
 
 namespace scrm {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "pass/parallel_indices.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 // OpenBLAS carries LAPACK but Debian's package of it has no header for these.
 extern "C" {

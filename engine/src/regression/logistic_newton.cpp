@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "regression/dense_algebra.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 #include "scrm/kernels/elementary.hpp"
 
 namespace scrm {

@@ -1,4 +1,4 @@
-#include "scrm/engine/logistic_regression.hpp"
+#include "scrm/engine/regression/logistic_regression.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "pass/parallel_indices.hpp"
-#include "regression/design_matrix.hpp"
+#include "regression/kernel_ridge/design_matrix.hpp"
 #include "regression/logistic_newton.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "pass/parallel_indices.hpp"
 #include "regression/dense_algebra.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

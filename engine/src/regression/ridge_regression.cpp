@@ -1,4 +1,4 @@
-#include "scrm/engine/ridge_regression.hpp"
+#include "scrm/engine/regression/ridge_regression.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

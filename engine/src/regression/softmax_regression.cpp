@@ -1,13 +1,13 @@
-#include "scrm/engine/softmax_regression.hpp"
+#include "scrm/engine/regression/softmax_regression.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "regression/design_matrix.hpp"
-#include "scrm/engine/minimize.hpp"
-#include "scrm/io/error.hpp"
+#include "regression/kernel_ridge/design_matrix.hpp"
+#include "scrm/engine/learn/minimize.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

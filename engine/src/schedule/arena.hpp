@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "scrm/engine/threads.hpp"
+#include "scrm/engine/schedule/threads.hpp"
 
 namespace scrm {
 

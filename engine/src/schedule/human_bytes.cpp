@@ -1,4 +1,4 @@
-#include "scrm/engine/human_bytes.hpp"
+#include "scrm/engine/schedule/human_bytes.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "scrm/engine/libraries.hpp"
+#include "scrm/engine/schedule/libraries.hpp"
 
 #include <cblas.h>
 #include <fmt/format.h>

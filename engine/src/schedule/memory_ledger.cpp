@@ -1,4 +1,4 @@
-#include "scrm/engine/memory_ledger.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <fstream>
 
-#include "scrm/engine/human_bytes.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/engine/schedule/human_bytes.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

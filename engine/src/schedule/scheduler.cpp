@@ -1,4 +1,4 @@
-#include "scrm/engine/scheduler.hpp"
+#include "scrm/engine/schedule/scheduler.hpp"
 
 #include <fmt/format.h>
 #include <tbb/global_control.h>
@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "schedule/arena.hpp"
-#include "scrm/engine/human_bytes.hpp"
+#include "scrm/engine/schedule/human_bytes.hpp"
 #include "scrm/kernels/random.hpp"
 
 namespace scrm {

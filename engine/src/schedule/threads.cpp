@@ -1,4 +1,4 @@
-#include "scrm/engine/threads.hpp"
+#include "scrm/engine/schedule/threads.hpp"
 
 #include <sched.h>
 

@@ -10,13 +10,13 @@
 #include <fstream>
 #include <limits>
 
-#include "cli/thread_reserve.hpp"
+#include "cli/startup/thread_reserve.hpp"
 #include "report/terminal.hpp"
-#include "scrm/engine/memory_ledger.hpp"
-#include "scrm/engine/threads.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
+#include "scrm/engine/schedule/threads.hpp"
 #include "scrm/experiments/environment.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/numbers.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/numbers.hpp"
 
 namespace scrm {
 namespace {

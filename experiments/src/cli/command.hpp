@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/pass.hpp"
+#include "scrm/engine/pass/pass.hpp"
 
 namespace scrm {
 

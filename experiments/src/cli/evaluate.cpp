@@ -6,23 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "cli/choice.hpp"
 #include "cli/command.hpp"
-#include "cli/estimator_help.hpp"
-#include "cli/logging_policies.hpp"
-#include "cli/number_options.hpp"
+#include "cli/options/choice.hpp"
+#include "cli/options/estimator_help.hpp"
+#include "cli/options/logging_policies.hpp"
+#include "cli/options/number_options.hpp"
 #include "report/clock.hpp"
-#include "report/evaluation_text.hpp"
 #include "report/terminal.hpp"
-#include "scrm/engine/as_rewards.hpp"
-#include "scrm/engine/evaluate.hpp"
-#include "scrm/engine/masked_source.hpp"
-#include "scrm/engine/memory_ledger.hpp"
-#include "scrm/engine/policy_kind.hpp"
-#include "scrm/engine/read_policy.hpp"
-#include "scrm/engine/shard_source.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/fingerprint.hpp"
+#include "report/text/evaluation_text.hpp"
+#include "scrm/engine/estimate/as_rewards.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
+#include "scrm/engine/pass/masked_source.hpp"
+#include "scrm/engine/pass/shard_source.hpp"
+#include "scrm/engine/policy/policy_kind.hpp"
+#include "scrm/engine/policy/read_policy.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/shard/fingerprint.hpp"
 
 namespace scrm {
 namespace {

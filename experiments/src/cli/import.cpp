@@ -7,16 +7,16 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/context_files.hpp"
 #include "cli/labelled_import.hpp"
+#include "cli/options/context_files.hpp"
 #include "cli/outputs.hpp"
 #include "report/clock.hpp"
-#include "report/import_text.hpp"
 #include "report/terminal.hpp"
-#include "scrm/engine/memory_ledger.hpp"
-#include "scrm/io/csv_import.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/npz_import.hpp"
+#include "report/text/import_text.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/import/csv_import.hpp"
+#include "scrm/io/import/npz_import.hpp"
 
 namespace scrm {
 namespace {

@@ -7,12 +7,12 @@
 #include "cli/command.hpp"
 #include "report/clock.hpp"
 #include "report/inspection.hpp"
-#include "report/labelled_text.hpp"
 #include "report/terminal.hpp"
-#include "scrm/engine/as_rewards.hpp"
-#include "scrm/engine/shard_source.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/labelled_file.hpp"
+#include "report/text/labelled_text.hpp"
+#include "scrm/engine/estimate/as_rewards.hpp"
+#include "scrm/engine/pass/shard_source.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/labelled/labelled_file.hpp"
 
 namespace scrm {
 

@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "report/clock.hpp"
-#include "report/labelled_text.hpp"
 #include "report/terminal.hpp"
-#include "scrm/engine/memory_ledger.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/labelled_file.hpp"
+#include "report/text/labelled_text.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/labelled/labelled_file.hpp"
 
 namespace scrm {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "scrm/io/labelled_import.hpp"
+#include "scrm/io/labelled/labelled_import.hpp"
 
 namespace scrm {
 

@@ -5,8 +5,8 @@
 #include <csignal>
 
 #include "report/terminal.hpp"
-#include "scrm/io/path_checks.hpp"
-#include "scrm/io/temporaries.hpp"
+#include "scrm/io/file/path_checks.hpp"
+#include "scrm/io/file/temporaries.hpp"
 
 namespace scrm {
 

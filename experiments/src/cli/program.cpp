@@ -19,14 +19,14 @@
 
 #include "cli/command.hpp"
 #include "cli/help/help_formatter.hpp"
-#include "cli/openblas_repair.hpp"
 #include "cli/outputs.hpp"
-#include "cli/thread_reserve.hpp"
+#include "cli/startup/openblas_repair.hpp"
+#include "cli/startup/thread_reserve.hpp"
 #include "report/terminal.hpp"
 #include "report/version.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/spelling.hpp"
-#include "scrm/io/temporaries.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/spelling.hpp"
+#include "scrm/io/file/temporaries.hpp"
 #include "scrm/kernels/isa.hpp"
 
 namespace scrm {

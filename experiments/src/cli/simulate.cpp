@@ -6,18 +6,18 @@
 #include <string>
 #include <vector>
 
-#include "cli/choice.hpp"
 #include "cli/command.hpp"
+#include "cli/options/choice.hpp"
 #include "cli/outputs.hpp"
 #include "report/clock.hpp"
 #include "report/terminal.hpp"
-#include "scrm/engine/memory_ledger.hpp"
-#include "scrm/engine/policy_kind.hpp"
-#include "scrm/engine/read_policy.hpp"
-#include "scrm/engine/write_shards.hpp"
+#include "scrm/engine/pass/write_shards.hpp"
+#include "scrm/engine/policy/policy_kind.hpp"
+#include "scrm/engine/policy/read_policy.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/experiments/simulated_source.hpp"
-#include "scrm/io/atomic_folder.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/atomic_folder.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 

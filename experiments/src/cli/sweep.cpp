@@ -15,11 +15,11 @@
 #include "cli/outputs.hpp"
 #include "report/clock.hpp"
 #include "report/sweep_progress.hpp"
-#include "report/sweep_table.hpp"
 #include "report/terminal.hpp"
-#include "scrm/engine/memory_ledger.hpp"
+#include "report/text/sweep_table.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/experiments/sweep.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 #include "sweep/options.hpp"
 
 namespace scrm {

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "environments/record_actions.hpp"
-#include "scrm/engine/policy_kind.hpp"
-#include "scrm/io/audit.hpp"
+#include "scrm/engine/policy/policy_kind.hpp"
+#include "scrm/io/shard/audit.hpp"
 
 namespace scrm {
 namespace {

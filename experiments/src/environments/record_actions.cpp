@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "scrm/experiments/sample_actions.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 

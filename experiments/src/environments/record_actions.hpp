@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "scrm/engine/target_policy.hpp"
+#include "scrm/engine/policy/target_policy.hpp"
 #include "scrm/experiments/environment.hpp"
-#include "scrm/io/block_buffer.hpp"
+#include "scrm/io/shard/block_buffer.hpp"
 
 namespace scrm {
 

@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <utility>
 
-#include "environments/problem_factories.hpp"
+#include "environments/problem/problem_factories.hpp"
 #include "scrm/experiments/environment.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/labelled_import.hpp"
-#include "scrm/io/path_checks.hpp"
-#include "scrm/io/spelling.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/path_checks.hpp"
+#include "scrm/io/file/spelling.hpp"
+#include "scrm/io/labelled/labelled_import.hpp"
 
 namespace scrm {
 

@@ -1,6 +1,6 @@
 #include "scrm/experiments/sample_actions.hpp"
 
-#include "scrm/engine/policy_kind.hpp"
+#include "scrm/engine/policy/policy_kind.hpp"
 
 namespace scrm {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "scrm/engine/kernel_ridge.hpp"
+#include "scrm/engine/regression/kernel_ridge.hpp"
 #include "scrm/experiments/problem.hpp"
 
 namespace scrm {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

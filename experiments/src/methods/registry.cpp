@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "scrm/experiments/method.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/spelling.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/spelling.hpp"
 
 namespace scrm {
 

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <memory>
 
-#include "scrm/engine/human_bytes.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/engine/schedule/human_bytes.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/pass.hpp"
-#include "scrm/engine/source.hpp"
-#include "scrm/io/atomic_file.hpp"
-#include "scrm/io/csv_contexts.hpp"
+#include "scrm/engine/pass/pass.hpp"
+#include "scrm/engine/pass/source.hpp"
+#include "scrm/io/file/atomic_file.hpp"
+#include "scrm/io/import/csv_contexts.hpp"
 
 namespace scrm {
 

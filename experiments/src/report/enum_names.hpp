@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "scrm/engine/learn.hpp"
+#include "scrm/engine/learn/learn.hpp"
 #include "scrm/kernels/policy.hpp"
 
 namespace scrm {

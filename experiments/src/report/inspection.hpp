@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/summary.hpp"
-#include "scrm/io/audit.hpp"
-#include "scrm/io/dataset.hpp"
+#include "scrm/engine/pass/summary.hpp"
+#include "scrm/io/shard/audit.hpp"
+#include "scrm/io/shard/dataset.hpp"
 
 namespace scrm {
 

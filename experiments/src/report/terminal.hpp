@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "scrm/engine/human_bytes.hpp"
-#include "scrm/engine/pass.hpp"
+#include "scrm/engine/pass/pass.hpp"
+#include "scrm/engine/schedule/human_bytes.hpp"
 
 namespace scrm {
 

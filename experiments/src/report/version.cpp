@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/openblas_repair.hpp"
-#include "scrm/engine/libraries.hpp"
-#include "scrm/io/libraries.hpp"
+#include "cli/startup/openblas_repair.hpp"
+#include "scrm/engine/schedule/libraries.hpp"
+#include "scrm/io/file/libraries.hpp"
 #include "scrm/kernels/isa.hpp"
 
 namespace scrm {

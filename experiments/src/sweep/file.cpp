@@ -10,9 +10,9 @@
 #include <numeric>
 #include <utility>
 
-#include "scrm/io/error.hpp"
-#include "scrm/io/limited_text.hpp"
-#include "scrm/io/spelling.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/limited_text.hpp"
+#include "scrm/io/file/spelling.hpp"
 #include "sweep/options.hpp"
 #include "sweep/toml_value.hpp"
 

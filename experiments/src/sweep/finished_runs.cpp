@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <sstream>
 
-#include "scrm/engine/libraries.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/path_checks.hpp"
-#include "scrm/io/result_archive.hpp"
+#include "scrm/engine/schedule/libraries.hpp"
+#include "scrm/io/archive/result_archive.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/path_checks.hpp"
 #include "scrm/kernels/isa.hpp"
 
 namespace scrm {

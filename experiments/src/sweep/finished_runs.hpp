@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "scrm/experiments/sweep.hpp"
-#include "scrm/io/run_journal.hpp"
+#include "scrm/io/archive/run_journal.hpp"
 #include "sweep/plan.hpp"
 
 namespace scrm {

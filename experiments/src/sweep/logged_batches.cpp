@@ -4,9 +4,9 @@
 
 #include <utility>
 
-#include "scrm/engine/balance_heuristic_source.hpp"
-#include "scrm/engine/target_policy.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/engine/pass/balance_heuristic_source.hpp"
+#include "scrm/engine/policy/target_policy.hpp"
+#include "scrm/io/file/error.hpp"
 #include "scrm/kernels/moments.hpp"
 
 namespace scrm {

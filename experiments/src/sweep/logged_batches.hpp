@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "scrm/engine/memory_source.hpp"
-#include "scrm/engine/pass.hpp"
+#include "scrm/engine/pass/memory_source.hpp"
+#include "scrm/engine/pass/pass.hpp"
 #include "scrm/experiments/problem.hpp"
 
 namespace scrm {

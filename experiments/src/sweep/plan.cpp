@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "report/version.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/fnv_hash.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/fnv_hash.hpp"
 
 namespace scrm {
 namespace {

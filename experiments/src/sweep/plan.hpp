@@ -10,7 +10,7 @@
 #include "scrm/experiments/problem.hpp"
 #include "scrm/experiments/sweep.hpp"
 #include "scrm/experiments/sweep_file.hpp"
-#include "scrm/io/run_record.hpp"
+#include "scrm/io/archive/run_record.hpp"
 
 namespace scrm {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "scrm/experiments/method.hpp"
-#include "scrm/io/run_record.hpp"
+#include "scrm/io/archive/run_record.hpp"
 
 namespace scrm {
 

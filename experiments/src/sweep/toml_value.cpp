@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "file/text.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

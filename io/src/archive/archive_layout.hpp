@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "scrm/io/run_record.hpp"
+#include "scrm/io/archive/run_record.hpp"
 
 namespace scrm {
 

@@ -13,7 +13,7 @@
 #include "archive/run_serialization.hpp"
 #include "file/fields.hpp"
 #include "file/temporary.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "file/descriptor.hpp"
-#include "scrm/io/run_journal.hpp"
+#include "scrm/io/archive/run_journal.hpp"
 
 namespace scrm {
 

@@ -6,8 +6,8 @@
 
 #include "archive/archive_layout.hpp"
 #include "hdf5/hdf5_file.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/result_archive.hpp"
+#include "scrm/io/archive/result_archive.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

@@ -1,4 +1,4 @@
-#include "scrm/io/run_journal.hpp"
+#include "scrm/io/archive/run_journal.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 
 #include "archive/archive_layout.hpp"
 #include "archive/journal_file.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "scrm/io/run_record.hpp"
+#include "scrm/io/archive/run_record.hpp"
 
 namespace scrm {
 

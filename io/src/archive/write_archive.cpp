@@ -13,9 +13,9 @@
 #include "hdf5/hdf5_sink.hpp"
 #include "hdf5/seal.hpp"
 #include "hdf5/texts.hpp"
-#include "scrm/io/atomic_file.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/result_archive.hpp"
+#include "scrm/io/archive/result_archive.hpp"
+#include "scrm/io/file/atomic_file.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "array/chunk_filters.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 ChunkBytes::ChunkBytes(BufferPool::Buffer raw, std::size_t raw_bytes, ChunkEncoding encoding)

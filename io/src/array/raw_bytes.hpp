@@ -13,7 +13,7 @@
 
 #include "file/file_range.hpp"
 #include "hdf5/buffer_pool.hpp"
-#include "scrm/io/read_buffer.hpp"
+#include "scrm/io/file/read_buffer.hpp"
 
 namespace scrm {
 

@@ -1,4 +1,4 @@
-#include "scrm/io/audit.hpp"
+#include "scrm/io/shard/audit.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

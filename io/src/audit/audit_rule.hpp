@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "scrm/io/audit.hpp"
+#include "scrm/io/shard/audit.hpp"
 #include "scrm/kernels/block.hpp"
 
 namespace scrm {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "audit/audit_rule.hpp"
-#include "scrm/io/audit.hpp"
+#include "scrm/io/shard/audit.hpp"
 #include "scrm/kernels/block.hpp"
 
 namespace scrm {

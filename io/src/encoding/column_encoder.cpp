@@ -5,7 +5,7 @@
 
 #include "encoding/iso_date.hpp"
 #include "file/text.hpp"
-#include "scrm/io/numbers.hpp"
+#include "scrm/io/file/numbers.hpp"
 
 namespace scrm {
 

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "scrm/io/encoding.hpp"
+#include "scrm/io/import/encoding.hpp"
 
 namespace scrm {
 

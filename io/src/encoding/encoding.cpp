@@ -1,4 +1,4 @@
-#include "scrm/io/encoding.hpp"
+#include "scrm/io/import/encoding.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "file/text.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

@@ -8,8 +8,8 @@
 #include <unordered_set>
 
 #include "file/toml_file.hpp"
-#include "scrm/io/encoding.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/import/encoding.hpp"
 
 namespace scrm {
 namespace {

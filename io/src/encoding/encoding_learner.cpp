@@ -9,8 +9,8 @@
 
 #include "encoding/iso_date.hpp"
 #include "file/text.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/numbers.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/numbers.hpp"
 
 namespace scrm {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "encoding/column_encoder.hpp"
-#include "scrm/io/encoding.hpp"
+#include "scrm/io/import/encoding.hpp"
 
 namespace scrm {
 

@@ -1,4 +1,4 @@
-#include "scrm/io/atomic_file.hpp"
+#include "scrm/io/file/atomic_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 #include "file/descriptor.hpp"
 #include "file/temporary.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

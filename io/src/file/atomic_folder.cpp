@@ -1,4 +1,4 @@
-#include "scrm/io/atomic_folder.hpp"
+#include "scrm/io/file/atomic_folder.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 
 #include "file/descriptor.hpp"
 #include "file/temporary.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

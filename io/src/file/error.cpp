@@ -1,4 +1,4 @@
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 #include <utility>
 

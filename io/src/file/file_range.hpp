@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "file/descriptor.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 

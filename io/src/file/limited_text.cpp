@@ -1,4 +1,4 @@
-#include "scrm/io/limited_text.hpp"
+#include "scrm/io/file/limited_text.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "file/descriptor.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/path_checks.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/path_checks.hpp"
 
 namespace scrm {
 namespace {

@@ -1,4 +1,4 @@
-#include "scrm/io/numbers.hpp"
+#include "scrm/io/file/numbers.hpp"
 
 #include <fast_float/fast_float.h>
 

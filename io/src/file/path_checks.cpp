@@ -1,4 +1,4 @@
-#include "scrm/io/path_checks.hpp"
+#include "scrm/io/file/path_checks.hpp"
 
 #include <fmt/format.h>
 #include <linux/magic.h>
@@ -9,7 +9,7 @@
 #include <map>
 #include <utility>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

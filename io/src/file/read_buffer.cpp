@@ -1,4 +1,4 @@
-#include "scrm/io/read_buffer.hpp"
+#include "scrm/io/file/read_buffer.hpp"
 
 #include <algorithm>
 

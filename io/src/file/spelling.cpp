@@ -1,4 +1,4 @@
-#include "scrm/io/spelling.hpp"
+#include "scrm/io/file/spelling.hpp"
 
 #include <fmt/format.h>
 

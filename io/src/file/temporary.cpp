@@ -18,7 +18,7 @@
 #include <filesystem>
 #include <random>
 
-#include "scrm/io/temporaries.hpp"
+#include "scrm/io/file/temporaries.hpp"
 
 namespace scrm {
 namespace {

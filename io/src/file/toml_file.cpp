@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "scrm/io/error.hpp"
-#include "scrm/io/limited_text.hpp"
-#include "scrm/io/spelling.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/limited_text.hpp"
+#include "scrm/io/file/spelling.hpp"
 
 namespace scrm {
 

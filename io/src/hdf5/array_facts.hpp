@@ -8,7 +8,7 @@
 
 #include "array/element.hpp"
 #include "hdf5/seal.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 

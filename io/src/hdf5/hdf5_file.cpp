@@ -13,7 +13,7 @@
 #include "file/fields.hpp"
 #include "hdf5/guard.hpp"
 #include "hdf5/seal.hpp"
-#include "scrm/io/path_checks.hpp"
+#include "scrm/io/file/path_checks.hpp"
 
 namespace scrm {
 namespace {

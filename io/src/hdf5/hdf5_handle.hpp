@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm::hdf5 {
 

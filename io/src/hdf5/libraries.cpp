@@ -1,4 +1,4 @@
-#include "scrm/io/libraries.hpp"
+#include "scrm/io/file/libraries.hpp"
 
 #include <fmt/format.h>
 #include <hdf5.h>

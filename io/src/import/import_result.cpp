@@ -1,6 +1,6 @@
 #include <numeric>
 
-#include "scrm/io/import_output.hpp"
+#include "scrm/io/import/import_output.hpp"
 
 namespace scrm {
 

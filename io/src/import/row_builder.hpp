@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "audit/audit_rule.hpp"
-#include "scrm/io/audit.hpp"
-#include "scrm/io/block_buffer.hpp"
-#include "scrm/io/schema.hpp"
+#include "scrm/io/shard/audit.hpp"
+#include "scrm/io/shard/block_buffer.hpp"
+#include "scrm/io/shard/schema.hpp"
 #include "scrm/kernels/block.hpp"
 
 namespace scrm {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "scrm/io/atomic_folder.hpp"
-#include "scrm/io/import_output.hpp"
-#include "scrm/io/schema.hpp"
-#include "scrm/io/shard_writer.hpp"
+#include "scrm/io/file/atomic_folder.hpp"
+#include "scrm/io/import/import_output.hpp"
+#include "scrm/io/shard/schema.hpp"
+#include "scrm/io/shard/shard_writer.hpp"
 
 namespace scrm {
 

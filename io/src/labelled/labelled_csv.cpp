@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <numeric>
 
-#include "scrm/io/error.hpp"
-#include "scrm/io/numbers.hpp"
-#include "scrm/io/spelling.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/numbers.hpp"
+#include "scrm/io/file/spelling.hpp"
 #include "text/class_names.hpp"
 #include "text/csv_columns.hpp"
 #include "text/csv_reader.hpp"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "scrm/io/labelled_import.hpp"
+#include "scrm/io/labelled/labelled_import.hpp"
 
 namespace scrm {
 

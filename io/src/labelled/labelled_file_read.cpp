@@ -8,8 +8,8 @@
 #include "array/stored_array.hpp"
 #include "array/tile.hpp"
 #include "hdf5/hdf5_file.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/labelled_file.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/labelled/labelled_file.hpp"
 #include "text/sparse_row.hpp"
 
 namespace scrm {

@@ -9,9 +9,9 @@
 #include "hdf5/hdf5_handle.hpp"
 #include "hdf5/hdf5_sink.hpp"
 #include "hdf5/texts.hpp"
-#include "scrm/io/atomic_file.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/labelled_file.hpp"
+#include "scrm/io/file/atomic_file.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/labelled/labelled_file.hpp"
 
 namespace scrm {
 namespace {

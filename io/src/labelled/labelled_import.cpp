@@ -1,14 +1,14 @@
-#include "scrm/io/labelled_import.hpp"
+#include "scrm/io/labelled/labelled_import.hpp"
 
 #include <fmt/format.h>
 
 #include <filesystem>
 
 #include "labelled/labelled_csv.hpp"
-#include "scrm/io/arff.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/labelled_file.hpp"
-#include "scrm/io/path_checks.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/path_checks.hpp"
+#include "scrm/io/labelled/arff.hpp"
+#include "scrm/io/labelled/labelled_file.hpp"
 #include "scrm/kernels/ignore_case.hpp"
 
 namespace scrm {

@@ -10,9 +10,9 @@
 
 #include "file/fields.hpp"
 #include "file/text.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/numbers.hpp"
-#include "scrm/io/spelling.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/numbers.hpp"
+#include "scrm/io/file/spelling.hpp"
 
 namespace scrm {
 namespace {

@@ -1,4 +1,4 @@
-#include "scrm/io/npz_import.hpp"
+#include "scrm/io/import/npz_import.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "import/shard_sequence.hpp"
 #include "npz/npy_array.hpp"
 #include "npz/zip_archive.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "file/fields.hpp"
 #include "file/text.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

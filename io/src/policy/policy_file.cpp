@@ -1,4 +1,4 @@
-#include "scrm/io/policy_file.hpp"
+#include "scrm/io/policy/policy_file.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "file/toml_file.hpp"
-#include "scrm/io/limited_text.hpp"
+#include "scrm/io/file/limited_text.hpp"
 
 namespace scrm {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "scrm/io/error.hpp"
-#include "scrm/io/policy_file.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/policy/policy_file.hpp"
 
 namespace scrm {
 namespace {

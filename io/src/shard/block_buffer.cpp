@@ -1,4 +1,4 @@
-#include "scrm/io/block_buffer.hpp"
+#include "scrm/io/shard/block_buffer.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "scrm/io/dataset.hpp"
+#include "scrm/io/shard/dataset.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +13,7 @@
 #include <set>
 #include <utility>
 
-#include "scrm/io/path_checks.hpp"
+#include "scrm/io/file/path_checks.hpp"
 #include "shard/column_order.hpp"
 #include "shard/memory_bound.hpp"
 #include "shard/open_shard.hpp"

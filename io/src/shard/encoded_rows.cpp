@@ -6,7 +6,7 @@
 
 #include "array/chunk_filters.hpp"
 #include "array/chunked_dataset.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

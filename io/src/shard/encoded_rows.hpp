@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "array/element.hpp"
-#include "scrm/io/schema.hpp"
-#include "scrm/io/shard_writer.hpp"
+#include "scrm/io/shard/schema.hpp"
+#include "scrm/io/shard/shard_writer.hpp"
 #include "scrm/kernels/block.hpp"
 
 namespace scrm {

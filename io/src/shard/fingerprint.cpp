@@ -1,9 +1,9 @@
-#include "scrm/io/fingerprint.hpp"
+#include "scrm/io/shard/fingerprint.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "scrm/io/fnv_hash.hpp"
+#include "scrm/io/file/fnv_hash.hpp"
 
 namespace scrm {
 

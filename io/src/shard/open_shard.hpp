@@ -8,7 +8,7 @@
 
 #include "array/stored_array.hpp"
 #include "hdf5/hdf5_file.hpp"
-#include "scrm/io/schema.hpp"
+#include "scrm/io/shard/schema.hpp"
 #include "shard/shard_rows.hpp"
 
 namespace scrm {

@@ -1,4 +1,4 @@
-#include "scrm/io/schema.hpp"
+#include "scrm/io/shard/schema.hpp"
 
 namespace scrm {
 

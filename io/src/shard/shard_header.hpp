@@ -8,7 +8,7 @@
 
 #include "array/stored_array.hpp"
 #include "hdf5/hdf5_file.hpp"
-#include "scrm/io/dataset.hpp"
+#include "scrm/io/shard/dataset.hpp"
 
 namespace scrm {
 

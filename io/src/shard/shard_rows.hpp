@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "array/stored_array.hpp"
-#include "scrm/io/dataset.hpp"
+#include "scrm/io/shard/dataset.hpp"
 #include "shard/column_order.hpp"
 
 namespace scrm {

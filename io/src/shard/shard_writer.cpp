@@ -1,4 +1,4 @@
-#include "scrm/io/shard_writer.hpp"
+#include "scrm/io/shard/shard_writer.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,8 +9,8 @@
 #include "hdf5/attributes.hpp"
 #include "hdf5/hdf5_handle.hpp"
 #include "hdf5/hdf5_sink.hpp"
-#include "scrm/io/atomic_file.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/atomic_file.hpp"
+#include "scrm/io/file/error.hpp"
 #include "shard/encoded_rows.hpp"
 
 namespace scrm {

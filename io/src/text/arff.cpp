@@ -1,4 +1,4 @@
-#include "scrm/io/arff.hpp"
+#include "scrm/io/labelled/arff.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <limits>
 #include <map>
 
-#include "scrm/io/error.hpp"
-#include "scrm/io/numbers.hpp"
-#include "scrm/io/spelling.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/numbers.hpp"
+#include "scrm/io/file/spelling.hpp"
 #include "text/arff_header.hpp"
 #include "text/class_names.hpp"
 #include "text/sparse_row.hpp"

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "file/text.hpp"
-#include "scrm/io/numbers.hpp"
+#include "scrm/io/file/numbers.hpp"
 #include "scrm/kernels/ignore_case.hpp"
 
 namespace scrm {

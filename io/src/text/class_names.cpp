@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "scrm/io/numbers.hpp"
+#include "scrm/io/file/numbers.hpp"
 
 namespace scrm {
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
-#include "scrm/io/error.hpp"
-#include "scrm/io/spelling.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/spelling.hpp"
 
 namespace scrm {
 namespace {

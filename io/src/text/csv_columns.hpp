@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "scrm/io/csv_import.hpp"
-#include "scrm/io/encoding.hpp"
-#include "scrm/io/schema.hpp"
+#include "scrm/io/import/csv_import.hpp"
+#include "scrm/io/import/encoding.hpp"
+#include "scrm/io/shard/schema.hpp"
 
 namespace scrm {
 

@@ -1,4 +1,4 @@
-#include "scrm/io/csv_contexts.hpp"
+#include "scrm/io/import/csv_contexts.hpp"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "file/fields.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/shard_writer.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/shard/shard_writer.hpp"
 #include "text/csv_columns.hpp"
 #include "text/csv_reader.hpp"
 #include "text/csv_rows.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "encoding/encoding_learner.hpp"
-#include "scrm/io/numbers.hpp"
+#include "scrm/io/file/numbers.hpp"
 #include "text/csv_reader.hpp"
 
 namespace scrm {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "scrm/io/csv_import.hpp"
-#include "scrm/io/encoding.hpp"
+#include "scrm/io/import/csv_import.hpp"
+#include "scrm/io/import/encoding.hpp"
 #include "text/csv_columns.hpp"
 
 namespace scrm {

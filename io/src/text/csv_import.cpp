@@ -1,4 +1,4 @@
-#include "scrm/io/csv_import.hpp"
+#include "scrm/io/import/csv_import.hpp"
 
 #include <fmt/format.h>
 
@@ -11,10 +11,10 @@
 
 #include "file/text.hpp"
 #include "import/shard_sequence.hpp"
-#include "scrm/io/atomic_file.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/numbers.hpp"
-#include "scrm/io/path_checks.hpp"
+#include "scrm/io/file/atomic_file.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/numbers.hpp"
+#include "scrm/io/file/path_checks.hpp"
 #include "text/csv_columns.hpp"
 #include "text/csv_findings.hpp"
 #include "text/csv_reader.hpp"

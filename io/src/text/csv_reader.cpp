@@ -8,8 +8,8 @@
 #include <map>
 #include <utility>
 
-#include "scrm/io/error.hpp"
-#include "scrm/io/numbers.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/numbers.hpp"
 #include "text/text_file.hpp"
 
 namespace scrm {

@@ -7,9 +7,9 @@
 
 #include "encoding/iso_date.hpp"
 #include "file/text.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/numbers.hpp"
-#include "scrm/io/shard_writer.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/numbers.hpp"
+#include "scrm/io/shard/shard_writer.hpp"
 
 namespace scrm {
 namespace {

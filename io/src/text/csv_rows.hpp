@@ -11,8 +11,8 @@
 
 #include "encoding/column_encoder.hpp"
 #include "import/row_builder.hpp"
-#include "scrm/io/csv_import.hpp"
-#include "scrm/io/encoding.hpp"
+#include "scrm/io/import/csv_import.hpp"
+#include "scrm/io/import/encoding.hpp"
 #include "text/csv_columns.hpp"
 #include "text/csv_reader.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "scrm/io/arff.hpp"
-#include "scrm/io/numbers.hpp"
+#include "scrm/io/file/numbers.hpp"
+#include "scrm/io/labelled/arff.hpp"
 #include "text/text_file.hpp"
 
 namespace scrm {

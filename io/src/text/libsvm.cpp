@@ -1,4 +1,4 @@
-#include "scrm/io/libsvm.hpp"
+#include "scrm/io/labelled/libsvm.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "scrm/io/error.hpp"
-#include "scrm/io/numbers.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/numbers.hpp"
 #include "text/class_names.hpp"
 #include "text/sparse_row.hpp"
 #include "text/text_file.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "scrm/io/labelled_data.hpp"
+#include "scrm/io/labelled/labelled_data.hpp"
 
 namespace scrm {
 

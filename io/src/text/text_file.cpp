@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 #include "text/text_stream.hpp"
 
 namespace scrm {

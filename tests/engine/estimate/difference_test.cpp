@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/evaluate.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
+#include "scrm/io/file/error.hpp"
 #include "support/check_report.hpp"
 #include "support/random_rows.hpp"
 

@@ -1,5 +1,5 @@
 // labels: fast
-#include "scrm/engine/estimator.hpp"
+#include "scrm/engine/estimate/estimator.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/evaluate.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
+#include "scrm/io/file/error.hpp"
 #include "support/check_report.hpp"
 #include "support/log_smoothing.hpp"
 #include "support/random_rows.hpp"

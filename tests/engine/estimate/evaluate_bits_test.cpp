@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/evaluate.hpp"
-#include "scrm/engine/shard_source.hpp"
-#include "scrm/io/shard_writer.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
+#include "scrm/engine/pass/shard_source.hpp"
+#include "scrm/io/shard/shard_writer.hpp"
 #include "support/check_report.hpp"
 #include "support/files.hpp"
 #include "support/random_rows.hpp"

@@ -1,7 +1,7 @@
 // labels: slow
 #include <doctest/doctest.h>
 
-#include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
 #include "support/check_report.hpp"
 #include "support/random_rows.hpp"
 

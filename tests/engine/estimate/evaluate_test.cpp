@@ -1,5 +1,5 @@
 // labels: fast
-#include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/estimator.hpp"
-#include "scrm/engine/learn.hpp"
-#include "scrm/engine/masked_source.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/engine/estimate/estimator.hpp"
+#include "scrm/engine/learn/learn.hpp"
+#include "scrm/engine/pass/masked_source.hpp"
+#include "scrm/io/file/error.hpp"
 #include "scrm/kernels/elementary.hpp"
 #include "support/check_report.hpp"
 #include "support/random_rows.hpp"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "scrm/engine/evaluate.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
 #include "support/check_report.hpp"
 #include "support/random_rows.hpp"
 

@@ -1,5 +1,5 @@
 // labels: fast
-#include "estimate/quantiles.hpp"
+#include "estimate/intervals/quantiles.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // labels: slow
-#include "scrm/engine/learn.hpp"
+#include "scrm/engine/learn/learn.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "pass/sampled_source.hpp"
-#include "scrm/engine/shard_source.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/shard_writer.hpp"
+#include "scrm/engine/pass/shard_source.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/shard/shard_writer.hpp"
 #include "support/files.hpp"
 #include "support/random_rows.hpp"
 #include "support/reference_objective.hpp"

@@ -1,5 +1,5 @@
 // labels: fast
-#include "scrm/engine/minimize.hpp"
+#include "scrm/engine/learn/minimize.hpp"
 
 #include <doctest/doctest.h>
 

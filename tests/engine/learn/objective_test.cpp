@@ -1,12 +1,12 @@
 // labels: fast
-#include "scrm/engine/objective.hpp"
+#include "scrm/engine/learn/objective.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <vector>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 #include "support/random_rows.hpp"
 #include "support/reference_objective.hpp"
 

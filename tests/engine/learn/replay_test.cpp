@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/learn.hpp"
-#include "scrm/engine/memory_source.hpp"
-#include "scrm/engine/objective.hpp"
-#include "scrm/engine/target_policy.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/engine/learn/learn.hpp"
+#include "scrm/engine/learn/objective.hpp"
+#include "scrm/engine/pass/memory_source.hpp"
+#include "scrm/engine/policy/target_policy.hpp"
+#include "scrm/io/file/error.hpp"
 #include "support/log_smoothing.hpp"
 #include "support/replayed_rows.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "learn/context_whitening.hpp"
-#include "scrm/engine/learn.hpp"
+#include "scrm/engine/learn/learn.hpp"
 #include "support/random_rows.hpp"
 
 using namespace scrm;

@@ -8,8 +8,8 @@
 #include <numbers>
 #include <vector>
 
-#include "scrm/engine/learn.hpp"
-#include "scrm/engine/minimize.hpp"
+#include "scrm/engine/learn/learn.hpp"
+#include "scrm/engine/learn/minimize.hpp"
 #include "support/random_rows.hpp"
 
 using namespace scrm;

@@ -1,5 +1,5 @@
 // labels: fast threads
-#include "scrm/engine/memory_source.hpp"
+#include "scrm/engine/pass/memory_source.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 #include "support/replayed_rows.hpp"
 
 using namespace scrm;

@@ -1,5 +1,5 @@
 // labels: fast threads
-#include "scrm/engine/pass.hpp"
+#include "scrm/engine/pass/pass.hpp"
 
 #include <doctest/doctest.h>
 

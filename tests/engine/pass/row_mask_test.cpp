@@ -1,5 +1,5 @@
 // labels: fast
-#include "scrm/engine/row_mask.hpp"
+#include "scrm/engine/pass/row_mask.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // labels: fast io
-#include "scrm/engine/policy_kind.hpp"
+#include "scrm/engine/policy/policy_kind.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 #include "support/files.hpp"
 
 namespace {

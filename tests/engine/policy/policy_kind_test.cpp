@@ -1,5 +1,5 @@
 // labels: fast statistical
-#include "scrm/engine/policy_kind.hpp"
+#include "scrm/engine/policy/policy_kind.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/learn.hpp"
-#include "scrm/engine/target_policy.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/engine/learn/learn.hpp"
+#include "scrm/engine/policy/target_policy.hpp"
+#include "scrm/io/file/error.hpp"
 #include "support/columns.hpp"
 #include "support/random_rows.hpp"
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "scrm/engine/target_policy.hpp"
+#include "scrm/engine/policy/target_policy.hpp"
 #include "support/columns.hpp"
 #include "support/random_rows.hpp"
 

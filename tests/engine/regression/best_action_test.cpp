@@ -1,5 +1,5 @@
 // labels: fast
-#include "scrm/engine/kernel_ridge.hpp"
+#include "scrm/engine/regression/kernel_ridge.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,9 +8,9 @@
 #include <random>
 #include <vector>
 
-#include "scrm/engine/kernel_ridge.hpp"
-#include "scrm/engine/libraries.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/engine/regression/kernel_ridge.hpp"
+#include "scrm/engine/schedule/libraries.hpp"
+#include "scrm/io/file/error.hpp"
 #include "support/kernel_reference.hpp"
 
 using namespace scrm;

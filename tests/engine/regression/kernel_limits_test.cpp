@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "scrm/engine/kernel_ridge.hpp"
-#include "scrm/engine/libraries.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/engine/regression/kernel_ridge.hpp"
+#include "scrm/engine/schedule/libraries.hpp"
+#include "scrm/io/file/error.hpp"
 #include "support/kernel_fits.hpp"
 #include "support/kernel_reference.hpp"
 

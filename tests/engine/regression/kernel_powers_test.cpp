@@ -6,9 +6,9 @@
 #include <functional>
 #include <vector>
 
-#include "regression/kernel_values.hpp"
-#include "scrm/engine/kernel_ridge.hpp"
-#include "scrm/engine/libraries.hpp"
+#include "regression/kernel_ridge/kernel_values.hpp"
+#include "scrm/engine/regression/kernel_ridge.hpp"
+#include "scrm/engine/schedule/libraries.hpp"
 #include "support/kernel_fits.hpp"
 #include "support/kernel_reference.hpp"
 

@@ -1,15 +1,15 @@
 // labels: slow threads
-#include "scrm/engine/kernel_ridge.hpp"
+#include "scrm/engine/regression/kernel_ridge.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <vector>
 
-#include "regression/kernel_values.hpp"
+#include "regression/kernel_ridge/kernel_values.hpp"
 #include "schedule/arena.hpp"
-#include "scrm/engine/libraries.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/engine/schedule/libraries.hpp"
+#include "scrm/io/file/error.hpp"
 #include "support/dual_ridge.hpp"
 #include "support/kernel_reference.hpp"
 

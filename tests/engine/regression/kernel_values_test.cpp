@@ -1,12 +1,12 @@
 // labels: fast
-#include "regression/kernel_values.hpp"
+#include "regression/kernel_ridge/kernel_values.hpp"
 
 #include <doctest/doctest.h>
 
 #include <limits>
 #include <vector>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 #include "support/kernel_reference.hpp"
 
 using namespace scrm;

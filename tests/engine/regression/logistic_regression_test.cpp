@@ -1,5 +1,5 @@
 // labels: slow threads
-#include "scrm/engine/logistic_regression.hpp"
+#include "scrm/engine/regression/logistic_regression.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "schedule/arena.hpp"
-#include "scrm/engine/libraries.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/engine/schedule/libraries.hpp"
+#include "scrm/io/file/error.hpp"
 
 using namespace scrm;
 

@@ -1,5 +1,5 @@
 // labels: fast
-#include "scrm/engine/ridge_regression.hpp"
+#include "scrm/engine/regression/ridge_regression.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 using namespace scrm;
 

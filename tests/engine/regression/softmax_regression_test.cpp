@@ -1,5 +1,5 @@
 // labels: fast
-#include "scrm/engine/softmax_regression.hpp"
+#include "scrm/engine/regression/softmax_regression.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,8 +7,8 @@
 #include <numeric>
 #include <random>
 
-#include "scrm/engine/logistic_regression.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/engine/regression/logistic_regression.hpp"
+#include "scrm/io/file/error.hpp"
 
 using namespace scrm;
 

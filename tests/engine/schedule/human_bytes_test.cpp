@@ -1,5 +1,5 @@
 // labels: fast
-#include "scrm/engine/human_bytes.hpp"
+#include "scrm/engine/schedule/human_bytes.hpp"
 
 #include <doctest/doctest.h>
 

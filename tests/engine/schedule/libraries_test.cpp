@@ -1,5 +1,5 @@
 // labels: fast
-#include "scrm/engine/libraries.hpp"
+#include "scrm/engine/schedule/libraries.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,12 +1,12 @@
 // labels: fast
-#include "scrm/engine/memory_ledger.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {

@@ -1,5 +1,5 @@
 // labels: fast threads
-#include "scrm/engine/scheduler.hpp"
+#include "scrm/engine/schedule/scheduler.hpp"
 
 #include <doctest/doctest.h>
 #include <tbb/parallel_for.h>

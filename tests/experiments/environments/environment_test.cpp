@@ -8,7 +8,7 @@
 #include <functional>
 #include <numbers>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 #include "support/simulated_rows.hpp"
 
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "scrm/engine/learn.hpp"
-#include "scrm/engine/memory_source.hpp"
+#include "scrm/engine/learn/learn.hpp"
+#include "scrm/engine/pass/memory_source.hpp"
 #include "scrm/experiments/simulated_source.hpp"
 
 using namespace scrm;

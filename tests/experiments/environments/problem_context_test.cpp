@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "scrm/io/error.hpp"
-#include "scrm/io/labelled_file.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/labelled/labelled_file.hpp"
 #include "support/files.hpp"
 #include "support/labelled_problems.hpp"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "environments/labelled_transforms.hpp"
-#include "environments/supervised_policies.hpp"
+#include "environments/problem/labelled_transforms.hpp"
+#include "environments/problem/supervised_policies.hpp"
 #include "support/labelled_problems.hpp"
 
 using namespace scrm;

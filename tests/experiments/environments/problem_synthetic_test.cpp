@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/memory_source.hpp"
-#include "scrm/engine/target_policy.hpp"
+#include "scrm/engine/pass/memory_source.hpp"
+#include "scrm/engine/policy/target_policy.hpp"
 #include "scrm/experiments/environment.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 
 using namespace scrm;
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "environments/row_cache.hpp"
-#include "scrm/engine/memory_source.hpp"
+#include "scrm/engine/pass/memory_source.hpp"
 #include "scrm/experiments/simulated_source.hpp"
 #include "support/simulated_rows.hpp"
 

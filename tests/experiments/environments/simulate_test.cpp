@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 #include "support/simulated_rows.hpp"
 
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "methods/kernel_bandit.hpp"
-#include "scrm/engine/libraries.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/engine/schedule/libraries.hpp"
+#include "scrm/io/file/error.hpp"
 #include "support/kernel_reference.hpp"
 #include "support/labelled_problems.hpp"
 #include "sweep/run_rollouts.hpp"

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "cli/command.hpp"
-#include "cli/number_options.hpp"
-#include "scrm/io/error.hpp"
+#include "cli/options/number_options.hpp"
+#include "scrm/io/file/error.hpp"
 
 using namespace scrm;
 

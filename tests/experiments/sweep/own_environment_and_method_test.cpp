@@ -12,8 +12,8 @@
 #include "scrm/experiments/method.hpp"
 #include "scrm/experiments/sweep.hpp"
 #include "scrm/experiments/sweep_file.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/result_archive.hpp"
+#include "scrm/io/archive/result_archive.hpp"
+#include "scrm/io/file/error.hpp"
 #include "support/files.hpp"
 
 using namespace scrm;

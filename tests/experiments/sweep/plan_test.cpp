@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "scrm/io/labelled_file.hpp"
+#include "scrm/io/labelled/labelled_file.hpp"
 #include "support/files.hpp"
 #include "support/labelled_problems.hpp"
 #include "support/runs.hpp"

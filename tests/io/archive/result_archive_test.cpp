@@ -1,5 +1,5 @@
 // labels: fast io
-#include "scrm/io/result_archive.hpp"
+#include "scrm/io/archive/result_archive.hpp"
 
 #include <doctest/doctest.h>
 

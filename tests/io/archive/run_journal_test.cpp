@@ -1,5 +1,5 @@
 // labels: fast io threads
-#include "scrm/io/run_journal.hpp"
+#include "scrm/io/archive/run_journal.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

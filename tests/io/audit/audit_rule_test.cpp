@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "scrm/io/block_buffer.hpp"
-#include "scrm/io/csv_import.hpp"
-#include "scrm/io/dataset.hpp"
-#include "scrm/io/shard_writer.hpp"
+#include "scrm/io/import/csv_import.hpp"
+#include "scrm/io/shard/block_buffer.hpp"
+#include "scrm/io/shard/dataset.hpp"
+#include "scrm/io/shard/shard_writer.hpp"
 #include "support/files.hpp"
 
 using namespace scrm;

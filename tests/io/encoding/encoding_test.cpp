@@ -8,7 +8,7 @@
 #include "encoding/column_encoder.hpp"
 #include "encoding/encoding_learner.hpp"
 #include "encoding/iso_date.hpp"
-#include "scrm/io/encoding.hpp"
+#include "scrm/io/import/encoding.hpp"
 #include "support/files.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // labels: fast io
-#include "scrm/io/atomic_file.hpp"
+#include "scrm/io/file/atomic_file.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
 #include "support/files.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // labels: fast
-#include "scrm/io/numbers.hpp"
+#include "scrm/io/file/numbers.hpp"
 
 #include <doctest/doctest.h>
 

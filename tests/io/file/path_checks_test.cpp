@@ -1,5 +1,5 @@
 // labels: fast io
-#include "scrm/io/path_checks.hpp"
+#include "scrm/io/file/path_checks.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // labels: fast io
-#include "scrm/io/read_buffer.hpp"
+#include "scrm/io/file/read_buffer.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // labels: fast
-#include "scrm/io/spelling.hpp"
+#include "scrm/io/file/spelling.hpp"
 
 #include <doctest/doctest.h>
 

@@ -11,9 +11,9 @@
 #include <memory>
 #include <string>
 
-#include "scrm/io/atomic_file.hpp"
-#include "scrm/io/atomic_folder.hpp"
-#include "scrm/io/temporaries.hpp"
+#include "scrm/io/file/atomic_file.hpp"
+#include "scrm/io/file/atomic_folder.hpp"
+#include "scrm/io/file/temporaries.hpp"
 #include "support/files.hpp"
 
 using namespace scrm;

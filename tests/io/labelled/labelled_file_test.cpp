@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "scrm/io/dataset.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/labelled_file.hpp"
-#include "scrm/io/labelled_import.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/labelled/labelled_file.hpp"
+#include "scrm/io/labelled/labelled_import.hpp"
+#include "scrm/io/shard/dataset.hpp"
 #include "support/h5py_shards.hpp"
 
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <string>
 
-#include "scrm/io/dataset.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/shard/dataset.hpp"
 #include "support/h5py_shards.hpp"
 
 using namespace scrm;

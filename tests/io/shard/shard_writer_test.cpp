@@ -1,5 +1,5 @@
 // labels: fast io
-#include "scrm/io/shard_writer.hpp"
+#include "scrm/io/shard/shard_writer.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "scrm/io/block_buffer.hpp"
-#include "scrm/io/dataset.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/shard/block_buffer.hpp"
+#include "scrm/io/shard/dataset.hpp"
 #include "support/files.hpp"
 
 namespace {

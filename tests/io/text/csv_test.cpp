@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "scrm/io/block_buffer.hpp"
-#include "scrm/io/csv_import.hpp"
-#include "scrm/io/dataset.hpp"
-#include "scrm/io/error.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/import/csv_import.hpp"
+#include "scrm/io/shard/block_buffer.hpp"
+#include "scrm/io/shard/dataset.hpp"
 #include "support/files.hpp"
 #include "text/csv_reader.hpp"
 

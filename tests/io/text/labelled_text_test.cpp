@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "scrm/io/arff.hpp"
-#include "scrm/io/error.hpp"
-#include "scrm/io/labelled_import.hpp"
-#include "scrm/io/libsvm.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/labelled/arff.hpp"
+#include "scrm/io/labelled/labelled_import.hpp"
+#include "scrm/io/labelled/libsvm.hpp"
 #include "support/files.hpp"
 
 namespace {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/evaluate.hpp"
-#include "scrm/engine/learn.hpp"
-#include "scrm/engine/memory_source.hpp"
-#include "scrm/engine/policy_kind.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
+#include "scrm/engine/learn/learn.hpp"
+#include "scrm/engine/pass/memory_source.hpp"
+#include "scrm/engine/policy/policy_kind.hpp"
 
 namespace {
 

@@ -8,10 +8,10 @@
 #include <numbers>
 #include <vector>
 
-#include "scrm/engine/estimator.hpp"
-#include "scrm/engine/evaluate.hpp"
-#include "scrm/engine/learn.hpp"
-#include "scrm/engine/memory_source.hpp"
+#include "scrm/engine/estimate/estimator.hpp"
+#include "scrm/engine/estimate/evaluate.hpp"
+#include "scrm/engine/learn/learn.hpp"
+#include "scrm/engine/pass/memory_source.hpp"
 
 namespace {
 

@@ -6,8 +6,8 @@
 
 #include "laplace.hpp"
 #include "log_smoothing.hpp"
-#include "scrm/engine/memory_source.hpp"
-#include "scrm/engine/pass.hpp"
+#include "scrm/engine/pass/memory_source.hpp"
+#include "scrm/engine/pass/pass.hpp"
 
 int main() {
   constexpr int kRows = 3 * scrm::kBlockRows + 5;

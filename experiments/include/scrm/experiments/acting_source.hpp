@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/source.hpp"
-#include "scrm/engine/target_policy.hpp"
+#include "scrm/engine/pass/source.hpp"
+#include "scrm/engine/policy/target_policy.hpp"
 #include "scrm/experiments/environment.hpp"
 
 namespace scrm {

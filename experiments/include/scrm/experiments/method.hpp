@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/pass.hpp"
-#include "scrm/engine/stop_token.hpp"
+#include "scrm/engine/pass/pass.hpp"
+#include "scrm/engine/schedule/stop_token.hpp"
 #include "scrm/experiments/problem.hpp"
 #include "scrm/experiments/run_options.hpp"
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "scrm/engine/source.hpp"
+#include "scrm/engine/pass/source.hpp"
 #include "scrm/experiments/run_options.hpp"
-#include "scrm/io/block_buffer.hpp"
+#include "scrm/io/shard/block_buffer.hpp"
 #include "scrm/kernels/policy.hpp"
 
 namespace scrm {

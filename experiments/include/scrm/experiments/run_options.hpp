@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "scrm/engine/kernel_ridge.hpp"
-#include "scrm/engine/learn.hpp"
+#include "scrm/engine/learn/learn.hpp"
+#include "scrm/engine/regression/kernel_ridge.hpp"
 #include "scrm/experiments/batch_plan.hpp"
 #include "scrm/kernels/policy.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "scrm/experiments/environment.hpp"
-#include "scrm/io/block_buffer.hpp"
+#include "scrm/io/shard/block_buffer.hpp"
 #include "scrm/kernels/policy.hpp"
 
 namespace scrm {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/source.hpp"
-#include "scrm/engine/target_policy.hpp"
+#include "scrm/engine/pass/source.hpp"
+#include "scrm/engine/policy/target_policy.hpp"
 #include "scrm/experiments/environment.hpp"
-#include "scrm/io/block_buffer.hpp"
+#include "scrm/io/shard/block_buffer.hpp"
 
 namespace scrm {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/stop_token.hpp"
+#include "scrm/engine/schedule/stop_token.hpp"
 #include "scrm/experiments/sweep_file.hpp"
-#include "scrm/io/run_record.hpp"
+#include "scrm/io/archive/run_record.hpp"
 
 namespace scrm {
 

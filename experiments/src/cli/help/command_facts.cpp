@@ -4,7 +4,7 @@
 #include <cctype>
 #include <sstream>
 
-#include "cli/choice.hpp"
+#include "cli/options/choice.hpp"
 
 namespace scrm {
 namespace {

@@ -3,11 +3,11 @@
 #include <memory>
 #include <string>
 
-#include "cli/choice.hpp"
 #include "cli/command.hpp"
 #include "cli/help/command_facts.hpp"
 #include "cli/help/completion.hpp"
 #include "cli/help/man_page.hpp"
+#include "cli/options/choice.hpp"
 #include "report/version.hpp"
 
 namespace scrm {

@@ -1,0 +1,96 @@
+/// evaluate: what each of many policies would have cost, by every estimator, from one pass over the logs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scrm/engine/pass/pass.hpp"
+#include "scrm/engine/pass/source.hpp"
+#include "scrm/engine/policy/target_policy.hpp"
+#include "scrm/io/shard/audit.hpp"
+#include "scrm/kernels/moments.hpp"
+
+namespace scrm {
+
+enum class IntervalKind { normal, student, bernstein, bootstrap };
+
+struct EvaluateOptions {
+  std::vector<std::string> estimators;  ///< empty: all that apply
+  std::optional<double> clip;           ///< M; unset: the fifth-largest weight
+  std::optional<double> alpha;          ///< α; unset: 1 / rows
+  IntervalKind interval = IntervalKind::normal;
+  double level = 0.95;
+  std::uint64_t seed = 0;  ///< of the bootstrap
+  int replicates = 1000;
+  bool skip_bad_rows = false;
+  /// What each policy is compared with: kLoggedBaseline, the name of one of the policies, or nothing at all.
+  std::string baseline = "logged";
+};
+
+/// The baseline that is the logged actions themselves.
+inline constexpr const char* kLoggedBaseline = "logged";
+
+/// A policy to evaluate, under the name it has in the report.
+struct NamedPolicy {
+  std::string name;
+  std::shared_ptr<const TargetPolicy> policy;
+};
+
+/// Numbers that are not defined (no variance from one row, no weight at all) are empty, and a warning says why.
+struct Estimate {
+  std::string estimator;
+  std::optional<double> value;
+  std::optional<double> standard_error;
+  std::optional<double> low, high;
+  std::optional<double> parameter;  ///< M or α, where the estimator takes one
+};
+
+struct Diagnostics {
+  std::optional<double> mean_weight;
+  std::optional<double> mean_weight_z;  ///< (mean weight − 1) / its standard error
+  std::optional<double> ess;            ///< effective sample size (Σw)² / Σw²
+  std::optional<double> max_weight;
+  std::optional<double> max_weight_share;  ///< of the largest row in the total weight
+  std::vector<std::string> warnings;
+};
+
+/// Estimates of a policy minus a baseline, paired row by row. Each estimator is taken of both sides; of the logged
+/// actions it is their mean loss, whatever the estimator. Only estimators that apply to both are here.
+struct Difference {
+  std::string baseline;
+  std::vector<Estimate> estimates;
+};
+
+struct PolicyReport {
+  std::string name;
+  std::vector<Estimate> estimates;
+  Diagnostics diagnostics;
+  std::optional<Difference> difference = std::nullopt;  ///< none for the baseline itself
+};
+
+struct EvaluationReport {
+  std::int64_t rows = 0;  ///< rows that were used
+  std::int64_t skipped_rows = 0;
+  Audit audit;
+  Moments loss;  ///< of the logged rows themselves: what the logging policy cost
+  std::vector<PolicyReport> policies;
+};
+
+/// One pass for all policies (two when bad rows are skipped and α depends on how many are left). Throws on an unknown
+/// estimator, on one that does not apply to the data, on α or M that is not positive, on a level outside (0, 1), on
+/// a baseline that is none of the policies, on zero rows, and on bad rows unless they are skipped.
+EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& policies, const EvaluateOptions& options,
+                          const PassOptions& pass);
+
+/// Several rollouts with known policies, walked side by side (one source for each, in rollout order): adds the
+/// estimates `mis-naive` and `mis-balance` to the report of every policy, and to its difference, with the covariance
+/// between rollouts in their variance.
+void add_multiple_importance(const std::vector<Source*>& rollouts,
+                             const std::vector<std::shared_ptr<const TargetPolicy>>& logging_policies,
+                             const std::vector<NamedPolicy>& policies, const EvaluateOptions& options,
+                             const PassOptions& pass, EvaluationReport& report);
+
+}  // namespace scrm

@@ -1,0 +1,96 @@
+/// learn: fits policies to logged rows by counterfactual risk minimization.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scrm/engine/learn/minimize.hpp"
+#include "scrm/engine/learn/objective.hpp"
+#include "scrm/engine/pass/row_mask.hpp"
+#include "scrm/kernels/moments.hpp"
+
+namespace scrm {
+
+/// How λ is found.
+enum class LambdaRule : std::uint8_t {
+  given,     ///< one policy for each λ of the list
+  theory,    ///< √(18 (d ln n + ln(2/δ))), δ = 0.05, d parameters
+  automatic  ///< the λ of the list that does best on held-out splits, then a fit on all rows
+};
+
+/// One improvement of the objective on the way.
+struct PathPoint {
+  int evaluation = 0;
+  double objective = 0, risk = 0, penalty = 0, gradient_norm = 0;
+  std::optional<double> ess;
+};
+
+struct LearnOptions {
+  ObjectiveRules rules;  ///< lambda, alpha, clip and mean_loss are filled in by learn
+  LambdaRule lambda_rule = LambdaRule::given;
+  std::vector<double> lambdas = {0.0};
+  std::optional<double> alpha;  ///< unset: 1 / rows
+  std::optional<double> clip;   ///< unset: the fifth-largest weight of the start policy
+  MinimizeOptions minimize;
+  /// Search in coordinates in which the contexts are white, where there are such (not with a bound): far fewer
+  /// evaluations. The tolerance then holds in those coordinates.
+  bool whiten = false;
+  /// The same for every kind of policy, with any number of features and sparse ones: by mean and standard deviation
+  /// where whitening would cost too much. Features may then have any units. Where rows are not very many, every search
+  /// is done in θ's own coordinates too, and the better end counts; so does what another λ of the list has found.
+  bool standardize = false;
+  /// Where there are very many rows, search on a sample of them before all, in coordinates in which its contexts are
+  /// white (not with a bound): far fewer passes. The tolerance then applies to the gradient in those coordinates. Where
+  /// the objective has several minima, another one may be found than from the start alone.
+  bool sample_first = true;
+  /// Losses that are all the same teach nothing. Whoever learns again and again keeps what it has (the start comes
+  /// back, after one evaluation); whoever learns once is told by an error.
+  bool keep_start_if_losses_equal = false;
+  int restarts = 1;  ///< searches from different starts; the best one counts
+  std::uint64_t seed = 0;
+  bool skip_bad_rows = false;
+  const RowMask* rows = nullptr;  ///< rows to learn from; null: all
+  /// Told after every pass which share of all searches is done, as far as gradients tell: for a progress bar.
+  std::function<void(double share)> on_share;
+  /// Told about every improvement of the final fit of the first λ, as it happens.
+  std::function<void(const PathPoint&)> on_progress;
+};
+
+/// A fitted policy and how it was found.
+struct LearnedPolicy {
+  Policy policy;
+  double lambda = 0;
+  ObjectiveValue value;
+  MinimizeResult search;                ///< iterations and evaluations are those of all searches together
+  std::optional<double> other_minimum;  ///< objective of a search that ended elsewhere, and higher
+  std::vector<PathPoint> path;
+};
+
+/// Mean unpenalised risk of a λ on the held-out parts of the splits.
+struct LambdaScore {
+  double lambda = 0;
+  double risk = 0;
+};
+
+struct LearnReport {
+  std::vector<LearnedPolicy> policies;  ///< one, or one for each λ given
+  std::vector<LambdaScore> scores;      ///< of LambdaRule::automatic
+  Moments loss;                         ///< of the rows learned from
+  double alpha = 0;
+  double clip = 0;
+};
+
+/// Fits from `start`, which fixes kind, features, scale, ε and θ₀. Throws on λ < 0, a start outside the bound, a start
+/// that does not fit the data, no rows, and, unless keep_start_if_losses_equal, losses that are all the same.
+LearnReport learn(Source& source, const Policy& start, const LearnOptions& options, const PassOptions& pass);
+
+/// √(18 (d ln n + ln(2/δ))) with δ = 0.05.
+double theory_lambda(double parameters, double rows);
+
+/// A policy of this kind with θ = 0 for data of this schema.
+Policy zero_policy(PolicyKind kind, FeatureMap features, const Schema& schema);
+
+}  // namespace scrm

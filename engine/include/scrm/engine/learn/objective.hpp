@@ -1,0 +1,54 @@
+/// The learning objective L(θ) = R̂(θ) + λ √(V̂(θ)/n) + l2 |θ|² and its gradient, for one or many problems in one pass.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "scrm/engine/estimate/estimator.hpp"
+#include "scrm/engine/pass/pass.hpp"
+#include "scrm/engine/pass/row_mask.hpp"
+#include "scrm/engine/pass/source.hpp"
+#include "scrm/kernels/policy.hpp"
+
+namespace scrm {
+
+enum class Penalty : std::uint8_t {
+  se,  ///< λ √(V̂/n)
+  sd,  ///< λ √V̂
+};
+
+struct ObjectiveRules {
+  const Estimator* estimator = &kIpsIxEstimator;  ///< one that has a LearningRule
+  double lambda = 0;
+  Penalty penalty = Penalty::se;
+  double l2 = 0;                  ///< ridge on everything but the intercepts
+  double alpha = 0;               ///< of estimators that take α
+  double clip = 0;                ///< of those that take M
+  double largest_weight = 1e100;  ///< weights beyond are held there, with no gradient
+  double mean_loss = 0;  ///< ȳ over the rows that count: a constant of RiskForm::labels, a shift that a ratio cancels
+};
+
+/// One objective at one point: the policy holds θ. `rows` is null when every row counts.
+struct ObjectiveProblem {
+  Policy policy;
+  ObjectiveRules rules;
+  const RowMask* rows = nullptr;
+};
+
+struct ObjectiveValue {
+  double objective = 0;
+  double risk = 0;
+  double penalty = 0;  ///< λ √(V̂/n) or λ √V̂
+  double variance = 0;
+  double ridge = 0;
+  double rows = 0;
+  std::optional<double> ess;  ///< of the weights; none for RiskForm::labels
+  std::vector<double> gradient;
+};
+
+/// Values and gradients of all problems, in one pass over the source. Bad rows throw unless `skip_bad_rows`.
+std::vector<ObjectiveValue> evaluate_objectives(Source& source, const std::vector<ObjectiveProblem>& problems,
+                                                const PassOptions& options, bool skip_bad_rows = false);
+
+}  // namespace scrm

@@ -1,0 +1,37 @@
+/// BalanceHeuristicSource: logged rows whose propensity is that of all deployments together.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "scrm/engine/pass/source.hpp"
+#include "scrm/engine/policy/target_policy.hpp"
+
+namespace scrm {
+
+/// The balance heuristic: every row's propensity becomes Σ_t (n_t/n) π_t(a|x), whatever policy logged it.
+class BalanceHeuristicSource final : public Source {
+ public:
+  /// `shares` are n_t/n, in the order of the policies.
+  BalanceHeuristicSource(Source& source, std::vector<std::shared_ptr<const TargetPolicy>> policies,
+                         std::vector<double> shares);
+
+  const Schema& schema() const override { return schema_; }
+  std::int64_t rows() const override { return source_.rows(); }
+  int group_blocks() const override { return source_.group_blocks(); }
+  std::size_t group_bytes() const override { return source_.group_bytes(); }
+  std::size_t loader_bytes() const override;
+  std::unique_ptr<BlockLoader> make_loader() const override;
+  std::unique_ptr<BlockGroup> fetch(std::int64_t first_block, int count) override {
+    return source_.fetch(first_block, count);
+  }
+  Block load(BlockGroup& group, std::int64_t index, BlockLoader& loader, Audit& audit) const override;
+
+ private:
+  Source& source_;
+  Schema schema_;
+  std::vector<std::shared_ptr<const TargetPolicy>> policies_;
+  std::vector<double> shares_;
+};
+
+}  // namespace scrm

@@ -1,0 +1,53 @@
+/// Source: gives blocks by index. Memory, shards, or rows made anew from a seed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "scrm/io/shard/audit.hpp"
+#include "scrm/io/shard/schema.hpp"
+#include "scrm/kernels/block.hpp"
+
+namespace scrm {
+
+/// What one worker thread needs to turn fetched rows into blocks; made once per thread, reused.
+class BlockLoader {
+ public:
+  virtual ~BlockLoader() = default;
+};
+
+/// Consecutive blocks, fetched together and not decoded yet.
+class BlockGroup {
+ public:
+  virtual ~BlockGroup() = default;
+};
+
+/// Rows in blocks of kBlockRows: block b holds rows [b * kBlockRows, (b + 1) * kBlockRows), the last fewer. Rows that
+/// fail the audit are missing from their block; all else keeps its place, so results do not depend on anything but
+/// rows.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  virtual const Schema& schema() const = 0;
+  /// Rows before the audit.
+  virtual std::int64_t rows() const = 0;
+  std::int64_t blocks() const { return (rows() + kBlockRows - 1) / kBlockRows; }
+
+  /// How many blocks are best fetched at once (a power of two; has no effect on results).
+  virtual int group_blocks() const = 0;
+  /// Bytes that one group in flight, and one loader, hold at most.
+  virtual std::size_t group_bytes() const = 0;
+  virtual std::size_t loader_bytes() const = 0;
+
+  virtual std::unique_ptr<BlockLoader> make_loader() const = 0;
+  /// One whose blocks may leave a dense context row by row, as it was read.
+  virtual std::unique_ptr<BlockLoader> make_row_loader() const { return make_loader(); }
+  /// Serial: one call at a time, in ascending order.
+  virtual std::unique_ptr<BlockGroup> fetch(std::int64_t first_block, int count) = 0;
+  /// Any thread: block `index` of the source, which must be in the group. The view lives until the loader's next load.
+  virtual Block load(BlockGroup& group, std::int64_t index, BlockLoader& loader, Audit& audit) const = 0;
+};
+
+}  // namespace scrm

@@ -1,0 +1,74 @@
+/// TargetPolicy: a policy prepared to score blocks, whatever its kind.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scrm/io/shard/schema.hpp"
+#include "scrm/kernels/block.hpp"
+#include "scrm/kernels/gaussian_weights.hpp"
+#include "scrm/kernels/policy.hpp"
+
+namespace scrm {
+
+/// Working memory of one thread for one or many policies: aligned columns that grow on first use and are then reused.
+class PolicyScratch {
+ public:
+  PolicyScratch();
+  ~PolicyScratch();
+  PolicyScratch(PolicyScratch&&) noexcept;
+  PolicyScratch& operator=(PolicyScratch&&) noexcept;
+
+  /// The slot that policies leave to their callers.
+  static constexpr int kCallerSlot = 0;
+
+  /// `count` columns of kBlockRows doubles, aligned; slots keep apart what is alive at the same time.
+  double* columns(int slot, std::int64_t count);
+
+ private:
+  struct Buffers;
+  std::unique_ptr<Buffers> buffers_;
+};
+
+/// π(a|x) for the logged actions of a block. Immutable: one object serves all threads, each with its own scratch.
+/// Results are columns of kBlockRows, aligned as those of PolicyScratch are; entries past block.rows mean nothing.
+class TargetPolicy {
+ public:
+  virtual ~TargetPolicy() = default;
+
+  /// The scores of every row, a column for each row of theta, as sampling needs them. Nothing where there is no theta.
+  virtual void scores(const Block& block, PolicyScratch& scratch, double* out) const = 0;
+  /// log π(a|x) of every row's logged action.
+  virtual void log_density(const Block& block, PolicyScratch& scratch, double* out) const = 0;
+  /// π(a|x), to the bit what weights divide: a policy that logged it gets weights of exactly one.
+  virtual void density(const Block& block, PolicyScratch& scratch, double* out) const;
+  /// w = π(a|x) / propensity of every row.
+  virtual void weights(const Block& block, PolicyScratch& scratch, double* out) const;
+  /// Whether label_probability is defined: multilabel policies whose bits have probabilities of their own.
+  virtual bool has_label_probability() const { return false; }
+  /// Probability of each logged bit by itself; K columns.
+  virtual void label_probability(const Block& block, PolicyScratch& scratch, double* out) const;
+  /// Mean and scale of a policy that is gaussian with linear features; one without a theta for all others.
+  virtual LinearGaussian linear_gaussian() const { return {}; }
+  /// Whether weights() takes blocks whose context lies row by row (Block::context_by_row).
+  virtual bool reads_context_by_row() const { return linear_gaussian().theta != nullptr; }
+  /// Bytes of scratch that a thread needs.
+  virtual std::size_t scratch_bytes() const = 0;
+};
+
+/// Weights of several policies, a column each, to the bit what each gives alone: linear gaussian policies that follow
+/// each other share one loop over the context. kPolicyBatch is how many are best asked for at once.
+void weights_of_policies(std::span<const TargetPolicy* const> policies, const Block& block, PolicyScratch& scratch,
+                         double* out);
+inline constexpr int kPolicyBatch = 4;
+
+/// Prepares a policy for data of this schema. `name` stands in errors: action kind or dimension that does not fit.
+std::unique_ptr<TargetPolicy> make_target_policy(const Policy& policy, const Schema& schema, const std::string& name);
+
+/// The outside policy whose probabilities are target column `index` of the schema.
+std::unique_ptr<TargetPolicy> make_target_column_policy(int index);
+
+}  // namespace scrm

@@ -1,0 +1,371 @@
+#include "regression/kernel_ridge/feature_ridge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "regression/dense_algebra.hpp"
+#include "regression/kernel_ridge/kernel_factor.hpp"
+#include "scrm/io/file/error.hpp"
+
+namespace scrm {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// Features so few that no points are worth their while.
+constexpr std::int64_t kFewFeatures = 512;
+// What inducing points leave of k(s, s) counts from this share of it on; below is rounding.
+constexpr double kRounding = 1e-12;
+// A pivot of the kernel matrix that is as good as none, where λ = 0.
+constexpr double kLeastPivot = 1e-13;
+
+double binomial(int n, int k) {
+  double value = 1;
+  for (int i = 1; i <= k; ++i) value = value * (n - k + i) / i;
+  return std::round(value);
+}
+
+/// (x·x' + 1 + a a')^p has the features √C(p, j) a^(p−j) ψ_j(x), ψ_j those of (x·x' + 1)^j. Highest powers of the
+/// action come first, so that in the Cholesky factor numbers of the size a^(2p) are never subtracted from each other.
+/// Other kernels are one term of the whole state. Without features or points yet; whether it is to have all features.
+struct Term {
+  FeatureBlock block;
+  bool finite;
+};
+
+std::vector<Term> terms_of(const KernelRidgeOptions& options) {
+  const StateKernel& kernel = options.kernel;
+  const bool all = options.solver != RidgeSolver::inducing_points;
+  const int p = kernel.power();
+  if (p == 0) return {{{.kernel = kernel}, all}};
+  const std::int64_t few = options.points.value_or(std::max(options.expected_rows / options.replays, kFewFeatures));
+  std::vector<Term> out;
+  for (int j = 0; j <= p; ++j) {
+    const StateKernel term{
+        .kind = KernelKind::polynomial, .features = kernel.state_size() - 1, .actions = 0, .degree = j};
+    out.push_back({{.kernel = term, .ways = binomial(p, j), .action_power = p - j},
+                   all || j < 2 || feature_dimension(term).value() <= few});
+  }
+  return out;
+}
+
+/// Whether rows are few enough to be solved by their kernel matrix. Without λ a kernel of finite rank has none to
+/// solve.
+bool is_dual(const KernelRidgeOptions& options) {
+  return options.solver == RidgeSolver::inducing_points && !options.points && options.kernel.power() == 0 &&
+         (options.lambda > 0 || options.kernel.kind == KernelKind::gaussian);
+}
+
+/// Whether widths of bits are by the inverse.
+bool has_inverse(const KernelRidgeOptions& options) {
+  return options.solver == RidgeSolver::primal && options.kernel.kind == KernelKind::bits && options.lambda > 0 &&
+         feature_dimension(options.kernel).value() <= kMaxWidthDimension;
+}
+
+/// What may become points: contexts for polynomials, states for other kernels.
+std::int64_t inputs_of(const KernelRidgeOptions& options, std::int64_t rows) {
+  return options.kernel.power() > 0 ? (rows + options.replays - 1) / options.replays : rows;
+}
+
+/// Rows whose features are summed up at once where they need not be kept.
+std::int64_t chunk_rows(const StateKernel& kernel) {
+  constexpr std::int64_t kNumbers = std::int64_t{1} << 21, kLeastRows = 1024;
+  return std::max(kLeastRows, kNumbers / kernel.state_size());
+}
+
+}  // namespace
+
+FeatureRidge::FeatureRidge(const KernelRidgeOptions& options)
+    : options_(options),
+      input_size_(options.kernel.state_size() - (options.kernel.power() > 0 ? 1 : 0)),
+      exact_(true),
+      dual_(is_dual(options)) {
+  for (auto& [block, finite] : terms_of(options)) {
+    exact_ = exact_ && finite;
+    if (finite) {
+      block.features.emplace(block.kernel);
+    } else {
+      block.points.emplace(block.kernel, options.points);
+    }
+    blocks_.push_back(std::move(block));
+  }
+  if (options.solver == RidgeSolver::conjugate_gradient) {
+    gradients_.emplace(options);
+    return;
+  }
+  place_blocks();
+  solve();
+}
+
+void FeatureRidge::solve() {
+  equations_.solve(options_.lambda);
+  if (has_inverse(options_)) inverse_ = equations_.inverse();
+  for (FeatureBlock& block : blocks_) {
+    if (!block.features || !splits_action() || options_.lambda == 0) continue;
+    block.axes = MatrixXd::Identity(dimension() - block.offset, block.size());
+    equations_.whiten(block.axes);
+  }
+  if (!exact_ && !splits_action()) kernel_weights_ = blocks_.front().points->kernel_weights(weights());
+}
+
+std::int64_t FeatureRidge::dimension() const {
+  if (gradients_) return blocks_.front().size();
+  return dual_ ? factor_.rows() : equations_.dimension();
+}
+
+const VectorXd& FeatureRidge::weights() const {
+  if (gradients_) return gradients_->weights();
+  return dual_ ? kernel_weights_ : equations_.weights();
+}
+
+States FeatureRidge::centres() const {
+  if (dual_) return inputs();
+  return blocks_.front().points->states();
+}
+
+double FeatureRidge::trace_error() const {
+  double most = 0;
+  for (const FeatureBlock& block : blocks_) most = std::max(most, block.missed > 0 ? block.missed / block.trace : 0);
+  return most;
+}
+
+std::size_t FeatureRidge::bytes() const {
+  std::size_t total = equations_.bytes() + rows_.capacity() * sizeof(Row) + (gradients_ ? gradients_->bytes() : 0);
+  auto numbers = static_cast<std::size_t>(factor_.size() + inverse_.size() + kernel_weights_.size());
+  for (const FeatureBlock& block : blocks_) {
+    total += block.features ? block.features->bytes() : block.points->bytes();
+    numbers += static_cast<std::size_t>(block.axes.size());
+  }
+  return total + (inputs_.capacity() + y_.capacity() + numbers) * sizeof(double);
+}
+
+std::int64_t FeatureRidge::max_dimension(const KernelRidgeOptions& options, std::int64_t rows) {
+  if (options.solver != RidgeSolver::inducing_points) return feature_dimension(options.kernel).value();
+  const std::int64_t points = options.points.value_or(inputs_of(options, rows));
+  std::int64_t total = 0;
+  for (const auto& [block, finite] : terms_of(options)) {
+    const std::int64_t all = feature_dimension(block.kernel).value_or(points);
+    total += finite ? all : std::min(all, points);
+  }
+  return total;
+}
+
+double FeatureRidge::bytes_needed(const KernelRidgeOptions& options, std::int64_t rows) {
+  if (options.solver == RidgeSolver::conjugate_gradient) return ConjugateGradient::bytes_needed(options, rows);
+  const std::int64_t dimension = max_dimension(options, rows);
+  // The factor and, while it grows, the one before.
+  const auto square =
+      static_cast<double>(sizeof(double)) * static_cast<double>(dimension) * static_cast<double>(dimension);
+  double total = is_dual(options) ? 2 * square : NormalEquations::bytes_needed(dimension, options.lambda);
+  if (has_inverse(options)) total += square;
+  bool exact = true;
+  for (const auto& [block, finite] : terms_of(options)) {
+    exact = exact && finite;
+    constexpr double kBytesAFeature = 64;  // of a map, while it is made
+    if (finite) {
+      const auto features = static_cast<double>(feature_dimension(block.kernel).value());
+      total += kBytesAFeature * features;
+      if (options.kernel.power() > 0) total += features * static_cast<double>(dimension) * sizeof(double);
+    } else if (!is_dual(options)) {
+      total += InducingPoints::bytes_needed(block.kernel.state_size(), options.points, inputs_of(options, rows));
+    }
+  }
+  // Rows and inputs, which grow by halves, and what points leave of them.
+  const auto per_row = static_cast<double>(2 * options.kernel.state_size() + 10 + 2 * options.kernel.power());
+  const std::int64_t kept = exact ? std::min(rows, chunk_rows(options.kernel)) : rows;
+  return total + static_cast<double>(kept) * per_row * sizeof(double);
+}
+
+void FeatureRidge::add(const States& states, const Responses& y) {
+  if (gradients_) return gradients_->add(states, y);
+  if (exact_) return add_by_chunks(states, y);
+  const std::size_t first_row = rows_.size();
+  const std::int64_t first_input = input_count();
+  keep(states, y);
+  return dual_ ? add_to_kernel_matrix(first_input) : add_to_points(first_input, first_row);
+}
+
+void FeatureRidge::add_to_points(std::int64_t first_input, std::size_t first_row) {
+  const std::int64_t before = dimension();
+  if (extend(first_input, first_row)) {
+    // New points are new features of the old rows too. Those of the last block leave the others where they are.
+    const bool appended =
+        std::all_of(blocks_.begin(), blocks_.end() - 1, [](const auto& b) { return b.features.has_value(); });
+    if (!appended) equations_ = NormalEquations(0);
+    place_blocks();
+    add_rows(0, first_row, appended ? before : 0);
+  }
+  add_rows(first_row, rows_.size(), 0);
+  solve();
+}
+
+/// Rows `first` on, by the kernel matrix and its Cholesky factor, which grows by as many.
+void FeatureRidge::add_to_kernel_matrix(std::int64_t first) {
+  const std::int64_t n = std::ssize(rows_);
+  VectorXd mean(n), diagonal(n);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double times = rows_[static_cast<std::size_t>(i)].times;
+    mean[i] = y()[i] / std::sqrt(times);
+    diagonal[i] = options_.lambda / times;
+    // Rows that say the same leave λ = 0 nothing that passes through all of them.
+    if (options_.lambda == 0 && times > 1) throw_repeated_states();
+  }
+  const double least = options_.lambda > 0 ? 0 : kLeastPivot;
+  if (!extend_kernel_factor(options_.kernel, inputs(), diagonal.tail(n - first), least, factor_)) {
+    if (options_.lambda == 0) throw_repeated_states();
+    throw Error(ErrorKind::data, fmt::format("states are dependent to working precision and lambda = {} does not part "
+                                             "them: raise lambda",
+                                             options_.lambda));
+  }
+  solve_triangular(factor_, mean);
+  solve_triangular(factor_.transpose(), mean);
+  kernel_weights_ = std::move(mean);
+}
+
+/// Rows leave nothing behind but their moments.
+void FeatureRidge::add_by_chunks(const States& states, const Responses& y) {
+  const std::int64_t chunk = chunk_rows(options_.kernel);
+  for (std::int64_t first = 0; first < y.size(); first += chunk) {
+    const std::int64_t n = std::min(chunk, y.size() - first);
+    keep(states.middleCols(first, n), y.segment(first, n));
+    add_rows(0, rows_.size(), 0);
+    rows_.clear();
+    inputs_.clear();
+    y_.clear();
+  }
+  solve();
+}
+
+/// Rows that say the same count as one, √times as long: replays cost nothing then.
+void FeatureRidge::keep(const States& states, const Responses& y) {
+  const std::size_t begin = rows_.size();
+  for (Eigen::Index i = 0; i < y.size(); ++i) {
+    const double* state = states.col(i).data();
+    const double action = splits_action() ? state[input_size_] : 1.0;
+    const bool same = rows_.size() > begin && std::equal(state, state + input_size_, inputs_.end() - input_size_);
+    if (!same) inputs_.insert(inputs_.end(), state, state + input_size_);
+    if (!same || rows_.back().action != action) {
+      rows_.push_back({input_count() - (same ? 1 : 0), action, 0});
+      y_.push_back(0);
+    }
+    rows_.back().times += 1;
+    y_.back() += y[i];
+  }
+  for (std::size_t i = begin; i < rows_.size(); ++i) y_[i] /= std::sqrt(rows_[i].times);
+}
+
+bool FeatureRidge::extend(std::int64_t first_input, std::size_t first_row) {
+  bool grown = false;
+  const auto rows = static_cast<double>(rows_.size() - first_row);
+  for (FeatureBlock& block : blocks_) {
+    if (block.features) continue;
+    // A residual acts like noise added to λ; what it weighs depends on the power of the action that goes with it.
+    double weight = 0;
+    for (std::size_t i = first_row; i < rows_.size(); ++i) {
+      weight += block.ways * integer_power(rows_[i].action, 2 * block.action_power) / rows;
+    }
+    grown |= block.points->extend(inputs().rightCols(input_count() - first_input), options_.point_tolerance,
+                                  options_.lambda / std::max(weight, 1.0));
+  }
+  return grown;
+}
+
+/// Offsets, and equations for as many features, of which no row is known that was not before.
+void FeatureRidge::place_blocks() {
+  std::int64_t offset = 0;
+  for (FeatureBlock& block : blocks_) {
+    block.offset = offset;
+    block.trace = block.missed = 0;
+    offset += block.size();
+  }
+  equations_.grow(offset);
+}
+
+void FeatureRidge::fill_inputs(const States& inputs, Columns out) const {
+  for (const FeatureBlock& block : blocks_) block.fill(inputs, block.rows_of(out));
+}
+
+/// A column of ψ becomes the features with this action, times `factor`.
+void FeatureRidge::scale(double action, double factor, double* column) const {
+  for (const FeatureBlock& block : blocks_) {
+    const double by = factor * std::sqrt(block.ways) * integer_power(action, block.action_power);
+    for (std::int64_t i = block.offset; i < block.offset + block.size(); ++i) column[i] *= by;
+  }
+}
+
+void FeatureRidge::fill_rows(const Row* rows, Columns out) const {
+  const std::int64_t begin = rows->input, count = rows[out.cols() - 1].input - begin + 1;
+  if (count == out.cols()) {
+    fill_inputs(inputs().middleCols(begin, count), out);
+  } else {
+    MatrixXd psi(dimension(), count);
+    fill_inputs(inputs().middleCols(begin, count), psi);
+    for (Eigen::Index i = 0; i < out.cols(); ++i) out.col(i) = psi.col(rows[i].input - begin);
+  }
+}
+
+/// Adds the rows' features from `first_feature` on.
+void FeatureRidge::add_rows(std::size_t begin, std::size_t end, std::int64_t first_feature) {
+  if (options_.kernel.kind == KernelKind::bits && exact_ && add_bit_rows()) return;
+  const auto rows = static_cast<Eigen::Index>(end - begin);
+  // What points leave of every row, in the order of the rows, so that its sum has fixed bits.
+  MatrixXd own = MatrixXd::Zero(std::ssize(blocks_), rows), missed = own;
+  const auto fill = [&](std::int64_t first, Columns out) {
+    const Row* part = rows_.data() + begin + static_cast<std::size_t>(first);
+    fill_rows(part, out);
+    for (std::int64_t b = 0; b < own.rows(); ++b) {
+      const FeatureBlock& block = blocks_[static_cast<std::size_t>(b)];
+      for (Eigen::Index i = 0; i < out.cols() && !block.features; ++i) {
+        const double value = kernel_diagonal(block.kernel, inputs().col(part[i].input))[0];
+        const double left = value - block.rows_of(out).col(i).squaredNorm();
+        own(b, first + i) = part[i].times * value;
+        missed(b, first + i) = left > kRounding * value ? part[i].times * left : 0;
+      }
+    }
+    for (Eigen::Index i = 0; i < out.cols(); ++i) scale(part[i].action, std::sqrt(part[i].times), &out(0, i));
+  };
+  equations_.add(y().segment(static_cast<Eigen::Index>(begin), rows), fill, first_feature);
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    blocks_[b].trace += own.row(static_cast<Eigen::Index>(b)).sum();
+    blocks_[b].missed += missed.row(static_cast<Eigen::Index>(b)).sum();
+  }
+}
+
+/// False where a bit is neither 0 nor 1, as it need not be.
+bool FeatureRidge::add_bit_rows() {
+  const auto bits = inputs().bottomRows(options_.kernel.actions).array();
+  if (!(bits == 0 || bits == 1).all()) return false;
+  VectorXd factors(std::ssize(rows_));
+  for (std::size_t i = 0; i < rows_.size(); ++i) factors[static_cast<Eigen::Index>(i)] = std::sqrt(rows_[i].times);
+  equations_.add_bits(inputs(), factors, y(), options_.kernel.features);
+  return true;
+}
+
+void FeatureRidge::throw_repeated_states() const {
+  std::map<std::vector<double>, std::int64_t> seen;
+  std::int64_t number = 0;
+  for (const Row& row : rows_) {
+    const auto state = inputs_.begin() + row.input * input_size_;
+    for (double again = 0; again < row.times; again += 1, ++number) {
+      const auto [first, fresh] = seen.try_emplace({state, state + input_size_}, number);
+      if (fresh) continue;
+      throw Error(
+          ErrorKind::data,
+          fmt::format("the state is that of row {} again, and lambda = 0 asks for a function through both: give "
+                      "a lambda above zero",
+                      first->second),
+          {.row = number});
+    }
+  }
+  throw Error(
+      ErrorKind::data,
+      fmt::format("states are so close beside the kernel's length {} that lambda = 0 has no solution to working "
+                  "precision: give a lambda above zero or a shorter length",
+                  options_.kernel.length));
+}
+
+}  // namespace scrm

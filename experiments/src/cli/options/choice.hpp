@@ -1,0 +1,63 @@
+/// Options whose value is one of a few words: a misspelt one is answered with them, and shells complete them.
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "scrm/io/file/spelling.hpp"
+
+namespace scrm {
+
+// CLI11 keeps validators by name, and shows their descriptions but not their names: the words are kept in one.
+inline constexpr const char* kSuggestions = "suggestions ";
+
+/// The validator at an index; null behind the last.
+inline const CLI::Validator* validator_at(CLI::Option& option, int index) {
+  try {
+    return option.get_validator(index);
+  } catch (const CLI::OptionNotFound&) {
+    return nullptr;
+  }
+}
+
+/// Words that shells complete the option's value with; they are not checked.
+inline CLI::Option* suggest(CLI::Option* option, const std::vector<std::string>& words) {
+  return option->check(CLI::Validator([](std::string&) { return std::string(); }, "",
+                                      fmt::format("{}{}", kSuggestions, fmt::join(words, " "))));
+}
+
+/// The words given to suggest() or choose_among().
+inline std::vector<std::string> suggested_words(CLI::Option& option) {
+  std::vector<std::string> words;
+  const std::string prefix = kSuggestions;
+  for (int index = 0; const CLI::Validator* validator = validator_at(option, index); ++index) {
+    if (validator->get_name().rfind(prefix, 0) != 0) continue;
+    std::istringstream in(validator->get_name().substr(prefix.size()));
+    for (std::string word; in >> word;) words.push_back(word);
+  }
+  return words;
+}
+
+/// Turns the option's words into their values.
+template <class Value>
+CLI::Option* choose_among(CLI::Option* option, const std::map<std::string, Value>& values) {
+  std::vector<std::string> words;
+  for (const auto& [word, value] : values) words.push_back(word);
+  const auto complaint = [words](const std::string& given) -> std::string {
+    if (std::find(words.begin(), words.end(), given) != words.end()) return "";
+    const std::string meant = did_you_mean(given, words);
+    return fmt::format("'{}' is none of {}{}{}", given, fmt::join(words, ", "), meant.empty() ? "" : "; ", meant);
+  };
+  // What is added last is asked first.
+  option->transform(CLI::Transformer(values).description(""))->transform(CLI::Validator(complaint, ""));
+  return suggest(option, words);
+}
+
+}  // namespace scrm

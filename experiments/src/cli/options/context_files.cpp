@@ -1,0 +1,63 @@
+#include "cli/options/context_files.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "cli/outputs.hpp"
+#include "report/terminal.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
+#include "scrm/io/file/path_checks.hpp"
+#include "scrm/io/import/csv_contexts.hpp"
+
+namespace scrm {
+
+char parse_delimiter(const std::string& text) {
+  if (text == "\\t" || text == "tab") return '\t';
+  if (text.size() != 1) fail_usage(fmt::format("--delimiter '{}' is not one character; write , or ; or tab", text));
+  return text.front();
+}
+
+ContextFiles::ContextFiles(const ContextInputs& inputs, std::string beside, bool keeps, const CommonOptions& common)
+    : paths_(inputs.paths) {
+  if (!inputs.csv()) return;
+  require_distinct(paths_);
+  const std::size_t memory = MemoryLedger::of_process(common.memory).left();
+  if (!inputs.encoding.empty()) encoding_ = read_encoding(inputs.encoding, memory);
+  while (beside.size() > 1 && beside.back() == '/') beside.pop_back();
+  report_leftovers(beside + ".contexts", common);
+  folder_.emplace(beside + ".contexts", false);
+  const Progress bar = progress_bar("reading", common.quiet, "bytes");
+  const auto on_bytes = [&](std::int64_t done, std::int64_t total) {
+    if (bar && total > 0) bar(done, total);
+  };
+  CsvContexts csv;
+  csv.delimiter = parse_delimiter(inputs.delimiter);
+  csv.context = inputs.columns;
+  csv.encoding = encoding_;
+  csv.keep = inputs.keep;
+  csv.replaced = inputs.replaced;
+  csv.memory = memory;
+  for (std::size_t i = 0; i < paths_.size(); ++i) {
+    csv.file = paths_[i];
+    csv.shard = fmt::format("{}/part-{:05}.h5", folder_->temporary_path(), i);
+    if (keeps) csv.kept = fmt::format("{}/kept-{:05}", folder_->temporary_path(), i);
+    KeptNames names;
+    folder_->write([&] { names = import_csv_contexts(csv, on_bytes); });
+    if (keeps) {
+      kept_names_ = names.kept;
+      csv.keep = names.kept;  // the next file's columns may stand in another order
+      kept_files_.push_back(csv.kept);
+    }
+    if (keeps && !names.replaced.empty()) {
+      print_warning(fmt::format("{} of {} {} not kept, since acting adds {} of the same name",
+                                fmt::join(names.replaced, ", "), paths_[i], names.replaced.size() == 1 ? "is" : "are",
+                                names.replaced.size() == 1 ? "a column" : "columns"),
+                    common.quiet);
+    }
+    paths_[i] = csv.shard;
+  }
+}
+
+}  // namespace scrm

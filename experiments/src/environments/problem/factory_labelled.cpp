@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "environments/problem/labelled_transforms.hpp"
+#include "environments/problem/problem_factories.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/fnv_hash.hpp"
+
+namespace scrm {
+namespace {
+
+RunOptions labelled_defaults() {
+  RunOptions options;
+  options.estimator = &kSnipsEstimator;
+  // The paper pools its batches naively, and with that its SCRM loses to CRM on scene and yeast.
+  options.past = PastRollouts::balance;
+  options.largest_weight = 5e4;
+  options.warm_start = false;
+  // What the released code asks of its search; a tighter one fits the noise of the weights.
+  options.tolerance = 1e-6;
+  options.relative_decrease = 1e-6;
+  options.lambda_candidates.clear();
+  options.lambdas.clear();
+  for (int power = -5; power <= 5; ++power) {
+    options.lambda_candidates.push_back(std::pow(10.0, power));
+    options.lambdas.push_back({LambdaKind::given, options.lambda_candidates.back()});
+  }
+  return options;
+}
+
+/// Another file under the same name is another environment, and so is one whose first policy is made otherwise.
+std::string fingerprint(const LabelledData& data, const LabelledTraits& traits) {
+  std::uint64_t hash = kFnvBasis;
+  const auto add = [&hash](const auto& values) {
+    hash = fnv_hash(values.data(), values.size() * sizeof(values[0]), hash);
+  };
+  add(data.label);
+  add(data.category);
+  add(data.context);
+  add(data.indptr);
+  add(data.indices);
+  add(data.values);
+  return fmt::format("{} rows, {} features, {} {}, bonus {}, {} length, {:016x}", data.rows, data.features, data.labels,
+                     data.multiclass ? "classes" : "labels", traits.bonus, traits.unit_length ? "unit" : "own", hash);
+}
+
+Schema logged_schema(const LabelledData& data, const RunOptions& options) {
+  Schema schema;
+  schema.action_kind = data.multiclass ? ActionKind::categorical : ActionKind::multilabel;
+  schema.num_actions = data.labels;
+  schema.features = options.projection > 0 ? options.projection : data.features;
+  schema.sparse = data.sparse && options.projection == 0;
+  schema.propensity = PropensityForm::logarithm;
+  schema.label_propensity = !data.multiclass && (options.mixing == Mixing::label || options.epsilon == 0);
+  schema.replays = options.replays;
+  return schema;
+}
+
+ProblemShape labelled_shape(const LabelledData& data, const LabelledTraits& traits, const RunOptions& options) {
+  ProblemShape shape;
+  shape.schema = logged_schema(data, options);
+  // Equal parts, as equal as whole rows allow.
+  const std::int64_t train = data.rows - labelled_test_rows(data.rows);
+  for (int batch = 0; batch <= options.rollouts + 1; ++batch) {
+    shape.rows_before.push_back(train * batch / options.rollouts * options.replays);
+  }
+  const auto labels = static_cast<std::size_t>(data.labels), features = static_cast<std::size_t>(shape.schema.features);
+  const std::size_t entries = data.values.size() / static_cast<std::size_t>(std::max<std::int64_t>(1, data.rows));
+  const std::size_t context_bytes = shape.schema.sparse ? entries * 12 + 8 : features * sizeof(double);
+  const bool copied = options.projection > 0 || options.unit_length.value_or(traits.unit_length) ||
+                      options.standardize.value_or(data.multiclass);
+  shape.problem_bytes = static_cast<std::size_t>(data.rows) * context_bytes * (copied ? 2 : 1) +
+                        labels * (features + 1) * 3 * sizeof(double);
+  // The row itself, and what an evaluation of the objective keeps of it between its two passes.
+  const std::size_t kept = (3 + 2 * labels) * sizeof(double);
+  shape.row_bytes = context_bytes / static_cast<std::size_t>(options.replays) + 16 + labels * 9 + kept;
+  return shape;
+}
+
+}  // namespace
+
+ProblemFactory make_labelled_factory(std::shared_ptr<const LabelledData> data, const LabelledTraits& traits) {
+  if (data->rows < 3) {
+    throw Error(ErrorKind::data, fmt::format("{} rows are too few to learn from and to test on", data->rows),
+                {.file = data->name});
+  }
+  ProblemFactory factory;
+  factory.defaults = labelled_defaults();
+  factory.action_kind = data->multiclass ? ActionKind::categorical : ActionKind::multilabel;
+  factory.knows_right_actions = true;
+  factory.fingerprint = fingerprint(*data, traits);
+  factory.shape = [data, traits](const RunOptions& options) { return labelled_shape(*data, traits, options); };
+  factory.make = [data, traits](std::uint64_t seed, const RunOptions& options) {
+    std::shared_ptr<const LabelledData> rows = data;
+    if (options.projection > 0) rows = std::make_shared<LabelledData>(projected(*rows, options.projection, seed));
+    if (options.standardize.value_or(data->multiclass)) rows = std::make_shared<LabelledData>(standardized(*rows));
+    if (options.unit_length.value_or(traits.unit_length)) rows = std::make_shared<LabelledData>(of_unit_length(*rows));
+    ProblemShape shape = labelled_shape(*data, traits, options);
+    if (data->multiclass) return make_multiclass_problem(std::move(rows), std::move(shape), seed, options);
+    return make_multilabel_problem(std::move(rows), std::move(shape), seed, options,
+                                   options.bonus.value_or(traits.bonus));
+  };
+  return factory;
+}
+
+}  // namespace scrm

@@ -1,0 +1,202 @@
+#include "report/text/evaluation_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "report/terminal.hpp"
+#include "scrm/engine/estimate/estimator.hpp"
+
+namespace scrm {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number_or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json estimate_json(const Estimate& estimate) {
+  return {{"estimator", estimate.estimator},
+          {"value", number_or_null(estimate.value)},
+          {"stderr", number_or_null(estimate.standard_error)},
+          {"low", number_or_null(estimate.low)},
+          {"high", number_or_null(estimate.high)},
+          {"parameter", number_or_null(estimate.parameter)}};
+}
+
+Json diagnostics_json(const Diagnostics& diagnostics) {
+  return {{"mean_weight", number_or_null(diagnostics.mean_weight)},
+          {"mean_weight_z", number_or_null(diagnostics.mean_weight_z)},
+          {"ess", number_or_null(diagnostics.ess)},
+          {"max_weight", number_or_null(diagnostics.max_weight)},
+          {"max_weight_share", number_or_null(diagnostics.max_weight_share)},
+          {"warnings", diagnostics.warnings}};
+}
+
+/// Decimals that show two digits of the standard error: more would be noise.
+int decimals_for(const std::optional<double>& standard_error, double value) {
+  const double scale = standard_error.value_or(0) > 0 ? *standard_error : std::abs(value) * 1e-4;
+  if (!(scale > 0)) return 4;
+  return static_cast<int>(std::clamp(1 - std::floor(std::log10(scale)), 0.0, 12.0));
+}
+
+std::string shown(const std::optional<double>& value, int decimals) {
+  if (!value) return "-";
+  if (!std::isfinite(*value)) return "overflow";
+  return std::abs(*value) >= 1e9 ? fmt::format("{:.4g}", *value) : fmt::format("{:.{}f}", *value, decimals);
+}
+
+std::string parameter_text(const Estimate& estimate) {
+  if (!estimate.parameter) return "";
+  const bool clip = find_estimator(estimate.estimator).parameter == EstimatorParameter::clip;
+  return fmt::format("{} = {:.4g}", clip ? "M" : "alpha", *estimate.parameter);
+}
+
+const char* interval_name(IntervalKind kind) {
+  switch (kind) {
+    case IntervalKind::normal:
+      return "normal";
+    case IntervalKind::student:
+      return "Student";
+    case IntervalKind::bernstein:
+      return "Bernstein";
+    case IntervalKind::bootstrap:
+      return "bootstrap";
+  }
+  return "";
+}
+
+/// As the command line spells it.
+std::string lower_case(std::string text) {
+  for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return text;
+}
+
+Json estimates_json(const std::vector<Estimate>& estimates) {
+  Json out = Json::array();
+  for (const Estimate& estimate : estimates) out.push_back(estimate_json(estimate));
+  return out;
+}
+
+Json difference_json(const std::optional<Difference>& difference) {
+  if (!difference) return nullptr;
+  return {{"baseline", difference->baseline}, {"estimates", estimates_json(difference->estimates)}};
+}
+
+/// The estimates that a table shows of a policy; null: it is left out.
+using ShownEstimates = const std::vector<Estimate>* (*)(const PolicyReport& policy);
+
+std::string estimates_table(const EvaluationReport& report, const EvaluateOptions& options, const char* value_name,
+                            ShownEstimates shown_estimates) {
+  using Align = Table::Align;
+  Table table({"policy", "estimator", value_name, "std. error",
+               fmt::format("{:g} % interval ({})", options.level * 100, interval_name(options.interval)), ""},
+              {Align::left, Align::left, Align::right, Align::right, Align::right, Align::left});
+  for (const PolicyReport& policy : report.policies) {
+    const std::vector<Estimate>* estimates = shown_estimates(policy);
+    if (estimates == nullptr) continue;
+    bool first = true;
+    for (const Estimate& estimate : *estimates) {
+      const int decimals = decimals_for(estimate.standard_error, estimate.value.value_or(0));
+      const std::string interval =
+          estimate.low && estimate.high
+              ? fmt::format("[{}, {}]", shown(estimate.low, decimals), shown(estimate.high, decimals))
+              : "-";
+      table.add({first ? styled(policy.name, Style::strong) : "", estimate.estimator, shown(estimate.value, decimals),
+                 shown(estimate.standard_error, decimals), interval, styled(parameter_text(estimate), Style::dim)});
+      first = false;
+    }
+  }
+  return table.text(2);
+}
+
+/// Policy minus baseline, under a line that says what is compared. Nothing where there is no baseline.
+std::string difference_text(const EvaluationReport& report, const EvaluateOptions& options, Outcome outcome) {
+  const auto compared = std::find_if(report.policies.begin(), report.policies.end(),
+                                     [](const PolicyReport& policy) { return policy.difference.has_value(); });
+  if (compared == report.policies.end()) return {};
+  const std::string& name = compared->difference->baseline;
+  const std::string baseline = name == kLoggedBaseline
+                                   ? fmt::format("the mean {} of the logged actions", to_string(outcome))
+                                   : styled(name, Style::plain);
+  return fmt::format("\npolicy minus {}, paired on the same rows:\n", baseline) +
+         estimates_table(report, options, "difference", [](const PolicyReport& policy) {
+           return policy.difference ? &policy.difference->estimates : nullptr;
+         });
+}
+
+std::string diagnostics_table(const EvaluationReport& report) {
+  using Align = Table::Align;
+  Table table({"policy", "mean weight", "z", "ESS", "ESS share", "largest weight", "its share"},
+              {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::right});
+  for (const PolicyReport& policy : report.policies) {
+    const Diagnostics& d = policy.diagnostics;
+    const double rows = static_cast<double>(report.rows);
+    const auto percent = [](const std::optional<double>& share) {
+      return share ? fmt::format("{:.3g} %", 100 * *share) : std::string("-");
+    };
+    table.add({styled(policy.name, Style::strong), d.mean_weight ? fmt::format("{:.5g}", *d.mean_weight) : "-",
+               d.mean_weight_z ? fmt::format("{:+.2f}", *d.mean_weight_z) : "-",
+               d.ess ? with_commas(std::llround(*d.ess)) : "-",
+               percent(d.ess ? std::optional(*d.ess / rows) : std::nullopt),
+               d.max_weight ? human_number(*d.max_weight) : "-", percent(d.max_weight_share)});
+  }
+  return table.text(2);
+}
+
+}  // namespace
+
+Json evaluation_json(const EvaluationReport& report, const EvaluateOptions& options, const EvaluationContext& context) {
+  Json policies = Json::array();
+  for (const PolicyReport& policy : report.policies) {
+    policies.push_back({{"name", policy.name},
+                        {"estimates", estimates_json(policy.estimates)},
+                        {"difference", difference_json(policy.difference)},
+                        {"diagnostics", diagnostics_json(policy.diagnostics)}});
+  }
+  Json reasons = Json::object();
+  for (int reason = 0; reason < kBadRowReasons; ++reason) {
+    const std::int64_t count = report.audit.counts[static_cast<std::size_t>(reason)];
+    if (count > 0) reasons[key(static_cast<BadRowReason>(reason))] = count;
+  }
+  return {
+      {"rows", report.rows},
+      {"skipped_rows", report.skipped_rows},
+      {"skipped_rows_by_reason", std::move(reasons)},
+      {"seconds", context.seconds},
+      {"threads", context.threads},
+      {"outcome", to_string(context.outcome)},
+      {"interval", {{"kind", lower_case(interval_name(options.interval))}, {"level", options.level}}},
+      {"logged_loss", {{"mean", report.loss.true_mean()}, {"min", report.loss.lowest}, {"max", report.loss.highest}}},
+      {"policies", std::move(policies)}};
+}
+
+std::string evaluation_text(const EvaluationReport& report, const EvaluateOptions& options,
+                            const EvaluationContext& context) {
+  const double rate = context.seconds > 0 ? static_cast<double>(report.rows) / context.seconds : 0;
+  const double error = report.loss.standard_deviation() / std::sqrt(report.loss.count);
+  const std::optional<double> shown_error = report.rows > 1 ? std::optional(error) : std::nullopt;
+  const int decimals = decimals_for(shown_error, report.loss.mean);
+  std::string text = fmt::format("{} in {} ({:.1f} million rows/s on {})\n", counted(report.rows, "row"),
+                                 human_seconds(context.seconds), rate / 1e6, counted(context.threads, "thread"));
+  text += fmt::format("mean {} of the logged actions: {}{}\n\n", to_string(context.outcome),
+                      styled(shown(report.loss.true_mean(), decimals), Style::strong),
+                      shown_error ? fmt::format(" (std. error {})", shown(shown_error, decimals)) : "");
+  text += estimates_table(report, options, "value", [](const PolicyReport& policy) { return &policy.estimates; });
+  text += difference_text(report, options, context.outcome) + "\n" + diagnostics_table(report);
+  if (report.skipped_rows > 0) {
+    text += fmt::format("\n{} {} left out:\n", counted(report.skipped_rows, "bad row"),
+                        report.skipped_rows == 1 ? "was" : "were");
+    for (int reason = 0; reason < kBadRowReasons; ++reason) {
+      const std::int64_t count = report.audit.counts[static_cast<std::size_t>(reason)];
+      if (count > 0)
+        text += fmt::format("  {:>12}  {}\n", with_commas(count), to_string(static_cast<BadRowReason>(reason)));
+    }
+  }
+  return text;
+}
+
+}  // namespace scrm

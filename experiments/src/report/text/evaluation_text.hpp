@@ -1,0 +1,26 @@
+/// How an evaluation is shown: as tables for people and as JSON for programs.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "scrm/engine/estimate/evaluate.hpp"
+#include "scrm/io/shard/schema.hpp"
+
+namespace scrm {
+
+struct EvaluationContext {
+  Outcome outcome = Outcome::loss;  ///< what the report's values are
+  double seconds = 0;
+  int threads = 1;
+};
+
+/// The contract of `evaluate --json`.
+nlohmann::ordered_json evaluation_json(const EvaluationReport& report, const EvaluateOptions& options,
+                                       const EvaluationContext& context);
+
+/// Two tables, estimates and diagnostics. The warnings in the report are not part of it: they go to stderr.
+std::string evaluation_text(const EvaluationReport& report, const EvaluateOptions& options,
+                            const EvaluationContext& context);
+
+}  // namespace scrm

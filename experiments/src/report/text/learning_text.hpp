@@ -1,0 +1,48 @@
+/// How a fit is shown: the path and the outcome for people, JSON for programs.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scrm/engine/estimate/evaluate.hpp"
+#include "scrm/engine/learn/learn.hpp"
+#include "scrm/engine/policy/exploration.hpp"
+
+namespace scrm {
+
+/// One policy that was learned, where it was written, and what the rows held out say about it.
+struct LearnOutcome {
+  LearnedPolicy learned;
+  std::string path;
+  std::optional<PolicyReport> held_out = {};  ///< one estimate, in losses
+  std::int64_t held_out_rows = 0;
+  std::optional<Exploration> exploration = {};
+};
+
+struct LearnContext {
+  Outcome outcome = Outcome::loss;        ///< what the rows held; everything here is in losses
+  bool labels = false;                    ///< actions are multilabel
+  std::vector<std::string> action_names;  ///< as the data names them, or empty
+  Moments loss;                           ///< of the rows learned from
+  std::string estimator;
+  Penalty penalty = Penalty::se;
+  double holdout = 0;
+  std::int64_t held_out_rows = 0;
+  bool streamed = false;
+  double seconds = 0;
+  int threads = 1;
+};
+
+/// The contract of `learn --json`; with several λ, the first policy and the list of all.
+nlohmann::ordered_json learning_json(const LearnReport& report, const std::vector<LearnOutcome>& outcomes,
+                                     const LearnContext& context);
+
+std::string learning_text(const LearnReport& report, const std::vector<LearnOutcome>& outcomes,
+                          const LearnContext& context);
+
+/// What a practitioner must know before deploying a policy; empty when all is well.
+std::vector<std::string> learning_warnings(const LearnOutcome& outcome, const LearnContext& context);
+
+}  // namespace scrm

@@ -1,0 +1,125 @@
+#include "report/text/sweep_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "report/terminal.hpp"
+#include "scrm/kernels/moments.hpp"
+
+namespace scrm {
+namespace {
+
+bool same_cell(const SweepCell& cell, const RunRecord& run, std::optional<double> l2) {
+  const bool same_lambda =
+      cell.hyperparameter == run.hyperparameter || (std::isnan(cell.hyperparameter) && std::isnan(run.hyperparameter));
+  return cell.environment == run.environment && cell.method == run.method && cell.lambda_rule == run.lambda_rule &&
+         same_lambda && cell.l2 == l2;
+}
+
+std::string lambda_text(const SweepCell& cell) {
+  if (cell.lambda_rule.empty()) return "";
+  return cell.lambda_rule == "given" ? fmt::format("{:g}", cell.hyperparameter) : cell.lambda_rule;
+}
+
+std::string loss_text(const SweepCell& cell) {
+  if (cell.inapplicable) return styled("not applicable", Style::dim);
+  if (cell.runs == cell.failed) return styled("failed", Style::bad);
+  if (std::isnan(cell.sd)) return fmt::format("{:.4f}", cell.mean);
+  return fmt::format("{:.4f} ± {:.4f}", cell.mean, cell.sd);
+}
+
+}  // namespace
+
+std::vector<SweepCell> sweep_cells(const std::vector<RunRecord>& runs) {
+  std::vector<SweepCell> cells;
+  std::vector<Moments> losses;
+  for (const RunRecord& run : runs) {
+    const auto found = run.numbers.find("l2");
+    const std::optional<double> l2 = found != run.numbers.end() ? std::optional(found->second) : std::nullopt;
+    std::size_t at = 0;
+    while (at < cells.size() && !same_cell(cells[at], run, l2)) ++at;
+    if (at == cells.size()) {
+      cells.push_back({run.environment, run.method, run.lambda_rule, run.hyperparameter, l2});
+      losses.emplace_back();
+    }
+    ++cells[at].runs;
+    if (run.ok) {
+      losses[at].merge(Moments::of(run.final_loss));
+    } else {
+      ++cells[at].failed;
+    }
+  }
+  std::map<std::pair<std::string, std::string>, SweepCell*> best;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const double n = losses[i].count;
+    cells[i].mean = n > 0 ? losses[i].mean : std::numeric_limits<double>::quiet_NaN();
+    cells[i].sd = n > 1 ? std::sqrt(losses[i].square_sum / (n - 1)) : std::numeric_limits<double>::quiet_NaN();
+    if (cells[i].lambda_rule != "given") continue;
+    SweepCell*& leader = best[{cells[i].environment, cells[i].method}];
+    if (leader == nullptr || std::isnan(leader->mean) || cells[i].mean < leader->mean) leader = &cells[i];
+  }
+  for (auto& [key, cell] : best) cell->best = true;
+  return cells;
+}
+
+void add_inapplicable(const std::vector<InapplicableMethod>& left_out, std::vector<SweepCell>& cells) {
+  for (const InapplicableMethod& method : left_out) {
+    SweepCell cell;
+    cell.environment = method.environment;
+    cell.method = method.method;
+    cell.inapplicable = true;
+    const auto same = [&](const SweepCell& other) { return other.environment == method.environment; };
+    const auto last = std::find_if(cells.rbegin(), cells.rend(), same);
+    cells.insert(last == cells.rend() ? cells.end() : last.base(), std::move(cell));
+  }
+}
+
+std::string sweep_table(const std::vector<SweepCell>& cells) {
+  using enum Table::Align;
+  bool several_l2 = false;
+  for (const SweepCell& cell : cells) several_l2 = several_l2 || cell.l2.value_or(0) != 0;
+  std::vector<std::string> header = {"environment", "method", "lambda"};
+  std::vector<Table::Align> align = {left, left, left};
+  if (several_l2) {
+    header.emplace_back("l2");
+    align.push_back(left);
+  }
+  header.insert(header.end(), {"loss", "seeds"});
+  align.insert(align.end(), {left, right});
+  Table table(header, align);
+  std::string environment;
+  for (const SweepCell& cell : cells) {
+    if (cell.lambda_rule == "given" && !cell.best) continue;
+    std::vector<std::string> row = {cell.environment == environment ? "" : printable(cell.environment),
+                                    printable(cell.method), lambda_text(cell)};
+    if (several_l2) row.push_back(cell.l2 ? fmt::format("{:g}", *cell.l2) : "");
+    row.push_back(loss_text(cell));
+    row.push_back(cell.inapplicable ? ""
+                  : cell.failed > 0 ? fmt::format("{} of {}", cell.runs - cell.failed, cell.runs)
+                                    : fmt::format("{}", cell.runs));
+    table.add(std::move(row));
+    environment = cell.environment;
+  }
+  return table.text();
+}
+
+nlohmann::json to_json(const SweepCell& cell) {
+  const auto number = [](double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); };
+  return {{"environment", cell.environment},
+          {"method", cell.method},
+          {"lambda_rule", cell.lambda_rule},
+          {"hyperparameter", number(cell.hyperparameter)},
+          {"l2", cell.l2 ? nlohmann::json(*cell.l2) : nlohmann::json()},
+          {"runs", cell.runs},
+          {"failed", cell.failed},
+          {"mean", number(cell.mean)},
+          {"sd", number(cell.sd)},
+          {"best", cell.best}};
+}
+
+}  // namespace scrm

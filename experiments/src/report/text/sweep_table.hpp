@@ -1,0 +1,40 @@
+/// The end of a sweep in numbers: mean ± sd of the final loss over seeds, per environment and method.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scrm/experiments/sweep.hpp"
+#include "scrm/io/archive/run_record.hpp"
+
+namespace scrm {
+
+/// All seeds of one environment, method and hyper-parameter.
+struct SweepCell {
+  std::string environment;
+  std::string method;
+  std::string lambda_rule;
+  double hyperparameter = 0;
+  std::optional<double> l2;
+  int runs = 0;
+  int failed = 0;
+  double mean = 0;            ///< of the final losses of runs that succeeded
+  double sd = 0;              ///< over those runs, n − 1; NaN for fewer than two
+  bool inapplicable = false;  ///< the method cannot play there: it has no runs
+  bool best = false;  ///< lowest mean among the λ given for this environment and method: the choice a posteriori
+};
+
+/// One for each hyper-parameter, in the order of the runs.
+std::vector<SweepCell> sweep_cells(const std::vector<RunRecord>& runs);
+
+/// A cell for each method that was left out of an environment, behind the cells of that environment.
+void add_inapplicable(const std::vector<InapplicableMethod>& left_out, std::vector<SweepCell>& cells);
+
+/// The cells that matter: for each environment and method the best λ a posteriori, and every rule that found its own.
+std::string sweep_table(const std::vector<SweepCell>& cells);
+
+nlohmann::json to_json(const SweepCell& cell);
+
+}  // namespace scrm

@@ -1,0 +1,85 @@
+/// BlockBuffer: owns the columns of one block, reusable without allocation.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "scrm/io/file/read_buffer.hpp"
+#include "scrm/io/shard/schema.hpp"
+#include "scrm/kernels/aligned_array.hpp"
+#include "scrm/kernels/block.hpp"
+#include "scrm/kernels/context_matrix.hpp"
+
+namespace scrm {
+
+/// Columns for up to kBlockRows rows of a schema, each aligned and kBlockRows long. Everything is allocated (and set to
+/// zero) once; only sparse contexts grow when a block has more entries than any before it.
+class BlockBuffer {
+ public:
+  explicit BlockBuffer(const Schema& schema);
+
+  const Schema& schema() const noexcept { return schema_; }
+
+  // Writable columns; column j of a two-dimensional quantity starts j * kBlockRows further on (of a dense context,
+  // j * context_stride()).
+  std::int64_t context_stride() const noexcept { return scrm::context_stride(schema_.replays); }
+  float* context_f32() noexcept { return context_f32_.get(); }
+  double* context_f64() noexcept { return context_f64_.get(); }
+  std::int64_t* indptr() noexcept { return indptr_.data(); }
+  std::vector<std::int32_t>& indices() noexcept { return indices_; }
+  std::vector<double>& values() noexcept { return values_; }
+  double* action() noexcept { return action_.get(); }
+  std::int32_t* category() noexcept { return category_.get(); }
+  std::uint8_t* bits() noexcept { return bits_.get(); }
+  double* loss() noexcept { return loss_.get(); }
+  /// `propensity` when the schema's form is linear, `log_propensity` otherwise.
+  double* propensity() noexcept { return propensity_.get(); }
+  double* label_propensity() noexcept { return label_propensity_.get(); }
+  double* target(int index) noexcept { return targets_[static_cast<std::size_t>(index)].get(); }
+
+  /// What the rows of each dataset are read into before they become columns; empty until files are read.
+  std::vector<ReadBuffer>& read_buffers() noexcept { return read_buffers_; }
+
+  /// Lets decode leave a dense context row by row where it lies, in view().context_by_row, when a block's rows are all
+  /// there and follow each other: for reductions that read it so.
+  void allow_context_by_row() noexcept { allows_context_by_row_ = true; }
+  bool allows_context_by_row() const noexcept { return allows_context_by_row_; }
+  void set_context_by_row(const std::byte* rows) noexcept { context_by_row_ = rows; }
+
+  /// The view of the first `rows` rows; valid until the buffer changes.
+  Block view(std::int64_t first_row, int rows) noexcept;
+
+  /// Copies rows [begin, begin + count) of a block of the same schema to row `at`; begin, count and at are multiples of
+  /// schema().replays, and sparse rows before `at` must be there already.
+  void copy_rows(const Block& from, int begin, int count, int at);
+
+  /// Drops the rows whose keep flag is 0 and closes the gaps; returns how many rows are left. Not for replayed rows.
+  int compact(const std::uint8_t* keep, int rows) noexcept;
+
+  /// Bytes this buffer holds.
+  std::size_t bytes() const noexcept;
+
+ private:
+  Schema schema_;
+  AlignedArray<float> context_f32_;
+  AlignedArray<double> context_f64_;
+  std::vector<std::int64_t> indptr_;
+  std::vector<std::int32_t> indices_;
+  std::vector<double> values_;
+  AlignedArray<double> action_;
+  AlignedArray<std::int32_t> category_;
+  AlignedArray<std::uint8_t> bits_;
+  AlignedArray<double> loss_;
+  AlignedArray<double> propensity_;
+  AlignedArray<double> label_propensity_;
+  std::vector<AlignedArray<double>> targets_;
+  std::vector<const double*> target_views_;
+  std::vector<ReadBuffer> read_buffers_;
+  bool allows_context_by_row_ = false;
+  const std::byte* context_by_row_ = nullptr;
+};
+
+/// Bytes a BlockBuffer of this schema holds; for sparse contexts, without their entries.
+std::size_t block_buffer_bytes(const Schema& schema) noexcept;
+
+}  // namespace scrm

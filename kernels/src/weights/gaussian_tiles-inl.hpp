@@ -1,0 +1,138 @@
+/// Weights of linear gaussian policies on a few rows at a time: included once per instruction set by the kernels that
+/// loop over blocks with them.
+#if defined(SCRM_GAUSSIAN_TILES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef SCRM_GAUSSIAN_TILES_INL_HPP
+#undef SCRM_GAUSSIAN_TILES_INL_HPP
+#else
+#define SCRM_GAUSSIAN_TILES_INL_HPP
+#endif
+
+#include <hwy/highway.h>
+
+#include "scrm/kernels/gaussian_weights.hpp"
+#include "vector/vector_math-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace scrm::HWY_NAMESPACE {
+
+// Rows whose means are held at a time: few enough for the first-level cache, many enough that the long latency from a
+// mean to its weight is paid seldom.
+constexpr int kTileRows = 128;
+// Beyond this many features the arithmetic is long enough for the hardware's own prefetching.
+constexpr std::int64_t kPrefetchFeatures = 32;
+
+HWY_INLINE void prefetch(const void* address) {
+  __builtin_prefetch(address, 0, 2);
+}
+
+// Means of kPolicies policies on a few vectors of rows at a time: eight vectors for one policy, since chains of
+// additions for each feature would otherwise wait for themselves, and two for several, which makes six loads for eight
+// multiplications. Every row adds its features in the order of block_scores.
+template <int kPolicies, class T>
+HWY_INLINE void tile_means(const T* context, std::int64_t features, const LinearGaussian* policies, double* mean) {
+  constexpr int kVectors = kPolicies == 1 ? 8 : 2;
+  const F64 d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int i = 0; i < kTileRows; i += kVectors * lanes) {
+    V64 sums[kPolicies][kVectors];
+    for (int p = 0; p < kPolicies; ++p) {
+      for (V64& sum : sums[p]) sum = hn::Set(d, policies[p].theta[0]);
+    }
+    for (std::int64_t j = 0; j < features; ++j) {
+      V64 x[kVectors];
+      for (int v = 0; v < kVectors; ++v) x[v] = load_column(d, context + j * kBlockRows + i + v * lanes);
+      for (int p = 0; p < kPolicies; ++p) {
+        const V64 weight = hn::Set(d, policies[p].theta[1 + j]);
+        for (int v = 0; v < kVectors; ++v) sums[p][v] = hn::MulAdd(weight, x[v], sums[p][v]);
+      }
+    }
+    for (int p = 0; p < kPolicies; ++p) {
+      for (int v = 0; v < kVectors; ++v) hn::Store(sums[p][v], d, mean + p * kTileRows + i + v * lanes);
+    }
+  }
+}
+
+// Columns of a tile of rows, and what a policy's density needs besides its mean.
+struct Tile {
+  const double* action;
+  const double* propensity;
+  const double* mean;
+  double inverse_scale, log_norm;
+};
+
+HWY_INLINE V64 log_density(F64 d, const Tile& tile, int i) {
+  return log_normal_density(d, hn::Load(d, tile.action + i), hn::Load(d, tile.mean + i), hn::Set(d, tile.inverse_scale),
+                            hn::Set(d, tile.log_norm));
+}
+
+// First half of the exponentials; false when one of them is too extreme for the fast one.
+template <bool kLogPropensity>
+HWY_INLINE bool reduce_tile(const Tile& tile, double* r, double* n_bits) {
+  const F64 d;
+  const V64 limit = hn::Set(d, kVectorExpLimit);
+  auto extreme = hn::Gt(limit, limit);
+  for (int i = 0; i < kTileRows; i += static_cast<int>(hn::Lanes(d))) {
+    V64 x = log_density(d, tile, i);
+    if constexpr (kLogPropensity) x = hn::Sub(x, hn::Load(d, tile.propensity + i));
+    extreme = hn::Or(extreme, hn::Gt(hn::Abs(x), limit));
+    const ReducedExp reduced = reduce_exp(d, x);
+    hn::Store(reduced.r, d, r + i);
+    hn::Store(reduced.n_bits, d, n_bits + i);
+  }
+  return hn::AllFalse(d, extreme);
+}
+
+// The rows after a tile, of which the columns come from memory while the tile is in the arithmetic units: without this
+// the memory would wait through every exponential. No features: nothing is fetched.
+template <class T>
+struct NextRows {
+  const T* context;
+  const double* action;
+  const double* propensity;
+  const double* loss;
+  std::int64_t features;
+
+  HWY_INLINE void fetch(int i) const {
+    if (features == 0) return;
+    if (i % static_cast<int>(kColumnAlignment / sizeof(T)) == 0) {
+      for (std::int64_t j = 0; j < features; ++j) prefetch(context + j * kBlockRows + i);
+    }
+    if (i % static_cast<int>(kColumnAlignment / sizeof(double)) == 0) {
+      prefetch(action + i);
+      prefetch(propensity + i);
+      prefetch(loss + i);
+    }
+  }
+};
+
+// Second half.
+template <bool kLogPropensity, class T>
+HWY_INLINE void finish_tile(const Tile& tile, const double* r, const double* n_bits, const NextRows<T>& next,
+                            double* out) {
+  const F64 d;
+  for (int i = 0; i < kTileRows; i += static_cast<int>(hn::Lanes(d))) {
+    next.fetch(i);
+    V64 w = finish_exp(d, {hn::Load(d, r + i), hn::Load(d, n_bits + i)});
+    if constexpr (!kLogPropensity) w = hn::Div(w, hn::Load(d, tile.propensity + i));
+    hn::Store(w, d, out + i);
+  }
+}
+
+// The weights of one tile. Two loops, since from mean to weight is a chain of twenty operations, of which the processor
+// could not keep enough in flight to fill its units.
+template <bool kLogPropensity, class T>
+HWY_INLINE void tile_weights(const Tile& tile, const NextRows<T>& next, double* out) {
+  alignas(kColumnAlignment) double r[kTileRows], n_bits[kTileRows];
+  if (HWY_LIKELY(reduce_tile<kLogPropensity>(tile, r, n_bits))) {
+    finish_tile<kLogPropensity>(tile, r, n_bits, next, out);
+    return;
+  }
+  const F64 d;
+  for (int i = 0; i < kTileRows; i += static_cast<int>(hn::Lanes(d))) {
+    hn::Store(weight<kLogPropensity>(d, log_density(d, tile, i), tile.propensity + i), d, out + i);
+  }
+}
+
+}  // namespace scrm::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
