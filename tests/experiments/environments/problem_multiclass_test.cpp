@@ -54,11 +54,11 @@ TEST_CASE("multiclass problem: a batch logs what the policy draws, and costs one
     const auto group = batch->fetch(b, 1);
     const Block block = batch->load(*group, b, *loader, audit);
     PolicyScratch scratch;
-    std::vector<double> density(kBlockRows);
-    target->log_density(block, scratch, density.data());
+    alignas(kColumnAlignment) double density[kBlockRows];
+    target->log_density(block, scratch, density);
     for (int i = 0; i < block.rows; ++i) {
       CHECK(block.loss[i] == (block.category[i] == class_of(data, block, i) ? 0.0 : 1.0));
-      CHECK(block.log_propensity[i] == doctest::Approx(density[static_cast<std::size_t>(i)]));
+      CHECK(block.log_propensity[i] == doctest::Approx(density[i]));
       ++drawn[static_cast<std::size_t>(block.category[i])];
     }
   }
