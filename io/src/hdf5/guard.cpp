@@ -169,10 +169,10 @@ class Guard {
  public:
   ~Guard() { stop(); }
 
-  std::string ask(const Hdf5Request& request);
+  std::string ask(const Hdf5Request& request, Hdf5Service& own);
 
  private:
-  void start();
+  void start(Hdf5Service& own);
   /// How it ended, in words that follow "HDF5".
   std::string stop();
 
@@ -183,7 +183,7 @@ class Guard {
   std::set<std::string> seen_;  // files it was asked about
 };
 
-void Guard::start() {
+void Guard::start(Hdf5Service& own) {
   int pair[2];
   const auto fail = [](const char* what) {
     throw Error(ErrorKind::run, fmt::format("cannot {} the process that reads HDF5 files: {}", what, strerror(errno)));
@@ -195,12 +195,17 @@ void Guard::start() {
   ::close(pair[0]);
   ::close(pair[1]);
   if (!ours.open() || !theirs.open()) fail("talk to");
-  process_ = hdf5::Lock::fork_outside_hdf5();
-  if (process_ < 0) fail("start");
-  if (process_ == 0) {
-    shut_off(theirs.get());
-    serve();
+  {
+    // HDF5 knows files by device and inode: the copy would take a new file for one that was open when it was made.
+    const hdf5::Lock lock;
+    own.close_files();
+    process_ = hdf5::Lock::fork_outside_hdf5();
+    if (process_ == 0) {
+      shut_off(theirs.get());
+      serve();
+    }
   }
+  if (process_ < 0) fail("start");
   owner_ = ::getpid();
   socket_ = std::move(ours);
   seen_.clear();
@@ -217,7 +222,7 @@ std::string Guard::stop() {
   return "gives up over it";
 }
 
-std::string Guard::ask(const Hdf5Request& request) {
+std::string Guard::ask(const Hdf5Request& request, Hdf5Service& own) {
   const std::lock_guard lock(mutex_);
   const std::string message = serialize_request(request);
   for (;;) {
@@ -225,7 +230,7 @@ std::string Guard::ask(const Hdf5Request& request) {
       socket_.close();
       process_ = -1;
     }
-    if (process_ < 0) start();
+    if (process_ < 0) start(own);
     // What one damaged file does to HDF5's memory may only show when the next is read: a crash counts when it happens
     // in a process that has seen no other file.
     const bool alone = seen_.empty() || (seen_.size() == 1 && seen_.contains(request.path));
@@ -247,8 +252,8 @@ Guard& guard() {
 
 }  // namespace
 
-std::string guarded_answer(const Hdf5Request& request) {
-  const std::string reply = guard().ask(request);
+std::string guarded_answer(const Hdf5Request& request, Hdf5Service& own) {
+  const std::string reply = guard().ask(request, own);
   if (reply.front() == '\0') return reply.substr(1);
   FieldReader reader(std::string_view(reply).substr(1));
   std::int64_t kind = 0;

@@ -93,7 +93,7 @@ void Hdf5File::require_unchanged() const {
 std::string Hdf5File::ask(Question question, const std::string& object, const std::string& name, std::int64_t first,
                           std::int64_t count) const {
   const Hdf5Request request{question, *path_, identity_, object, name, first, count};
-  return sealed_ ? own_service().answer(request) : guarded_answer(request);
+  return sealed_ ? own_service().answer(request) : guarded_answer(request, own_service());
 }
 
 template <class T>

@@ -214,6 +214,10 @@ Hdf5Request deserialize_request(std::string_view bytes) {
 }
 
 Hdf5Service::~Hdf5Service() {
+  close_files();
+}
+
+void Hdf5Service::close_files() {
   const hdf5::Lock lock;
   files_.clear();
 }
@@ -226,6 +230,10 @@ Hdf5Service::OpenFile& Hdf5Service::open(const Hdf5Request& request) {
     files_.splice(files_.begin(), files_, found);
     return files_.front();
   }
+  // HDF5 would give the old content of a file that was written over while it was open.
+  files_.remove_if([&](const OpenFile& file) {
+    return file.identity.device == request.identity.device && file.identity.inode == request.identity.inode;
+  });
   OpenFile file;
   file.path = request.path;
   file.identity = request.identity;

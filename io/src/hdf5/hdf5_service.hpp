@@ -70,6 +70,8 @@ class Hdf5Service {
 
   /// Throws an Error that names file and dataset. Takes the hdf5::Lock.
   std::string answer(const Hdf5Request& request);
+  /// They are opened again when they are asked about. Takes the hdf5::Lock.
+  void close_files();
 
  private:
   struct OpenFile {

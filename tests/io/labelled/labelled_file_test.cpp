@@ -191,6 +191,32 @@ made('unsorted.h5', bits(2, 1), ([0, 3, 3], [4, 0, 2], [1., 0, 3], 5))
   CHECK(sparse.values == std::vector<double>{3, 1});
 }
 
+TEST_CASE("labelled file: one that is written over under the same name is read anew, by HDF5 here and in its own process") {
+  const Folder folder;
+  // Both writers leave the inode what it was.
+  const auto write_over = [&](const std::string& from) {
+    std::ofstream(folder / "d.h5", std::ios::binary) << std::ifstream(folder / from, std::ios::binary).rdbuf();
+  };
+  const LabelledData first = make(1000, 13, 64, false), second = make(40, 2, 3, false);
+  scrm::write_labelled(folder / "first.h5", first, true);
+  scrm::write_labelled(folder / "second.h5", second, false);
+  run_python(folder, R"(
+with h5py.File('foreign.h5', 'w') as f:
+    f.attrs['format'] = 'scrm-labelled'; f.attrs['format_version'] = 1
+    f['label'] = np.ones((7, 5), 'u1'); f['context'] = np.arange(14.).reshape(7, 2)
+)");
+  for (int round = 0; round < 2; ++round) {
+    write_over("first.h5");
+    check_same(scrm::read_labelled(folder / "d.h5"), first);
+    write_over("second.h5");
+    check_same(scrm::read_labelled(folder / "d.h5"), second);
+    write_over("foreign.h5");
+    const LabelledData foreign = scrm::read_labelled(folder / "d.h5");
+    CHECK(foreign.label == std::vector<std::uint8_t>(35, 1));
+    CHECK(foreign.context[13] == 13);
+  }
+}
+
 TEST_CASE("labelled file: foreign, damaged and mismatched files are named with what is wrong") {
   const Folder folder;
   run_python(folder, R"(
