@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 
 from harness import ProgramTest, main, run, run_json
-from test_names import ACTIONS, shop_log
+from shop_logs import ACTIONS, shop_log
 
 
 def probabilities(policy, context):

@@ -8,7 +8,7 @@ import numpy as np
 
 import harness
 from harness import ProgramTest, gaussian_log, run, write_log
-from test_messages import on_terminal
+from terminal import on_terminal
 
 GAUSSIAN = 'kind = "gaussian"\nscale = {}\ntheta = {}\n'
 

@@ -3,7 +3,6 @@
 
 import json
 import os
-import pty
 import re
 import subprocess
 
@@ -11,30 +10,11 @@ import numpy as np
 
 import harness
 from harness import ProgramTest, run
+from terminal import on_terminal
 
 STYLES = re.compile(r"\x1b\[(0|1|2|31|32|33|1;31)m|\r\x1b\[K")  # what the program itself sends to a terminal
 EVIL = "a\x1b]0;owned\x07\x1b[31mred\x9b2J\x7f\u009b5m"
 SHOWN = r"a\x1b]0;owned\x07\x1b[31mred"
-
-
-def on_terminal(*args):
-    """What the program sends to a terminal, stdout and stderr together."""
-    parent, child = pty.openpty()
-    process = subprocess.Popen([harness.PROGRAM, *args], stdout=child, stderr=child, stdin=child,
-                               env={**os.environ, "TERM": "xterm", "NO_COLOR": ""})
-    os.close(child)
-    text = b""
-    while True:
-        try:
-            part = os.read(parent, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        text += part
-    os.close(parent)
-    process.wait(timeout=60)
-    return text.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
 
 
 class Messages(ProgramTest):

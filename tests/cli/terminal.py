@@ -1,0 +1,27 @@
+"""Running the program on a terminal."""
+
+import os
+import pty
+import subprocess
+
+import harness
+
+
+def on_terminal(*args):
+    """What the program sends to a terminal, stdout and stderr together."""
+    parent, child = pty.openpty()
+    process = subprocess.Popen([harness.PROGRAM, *args], stdout=child, stderr=child, stdin=child,
+                               env={**os.environ, "TERM": "xterm", "NO_COLOR": ""})
+    os.close(child)
+    text = b""
+    while True:
+        try:
+            part = os.read(parent, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        text += part
+    os.close(parent)
+    process.wait(timeout=60)
+    return text.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
