@@ -26,8 +26,7 @@ double half_width(IntervalKind kind, double level, double rows, const PointEstim
       const double log_term = std::log(2 / (1 - level));
       return std::sqrt(2 * log_term) * point.standard_error + 7 * point.range * log_term / (3 * (rows - 1));
     }
-    case IntervalKind::normal:
-    case IntervalKind::bootstrap:
+    default:
       break;
   }
   return normal_upper_quantile(tail) * point.standard_error;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 #include "report/terminal.hpp"
@@ -55,26 +54,6 @@ std::string parameter_text(const Estimate& estimate) {
   return fmt::format("{} = {:.4g}", clip ? "M" : "alpha", *estimate.parameter);
 }
 
-const char* interval_name(IntervalKind kind) {
-  switch (kind) {
-    case IntervalKind::normal:
-      return "normal";
-    case IntervalKind::student:
-      return "Student";
-    case IntervalKind::bernstein:
-      return "Bernstein";
-    case IntervalKind::bootstrap:
-      return "bootstrap";
-  }
-  return "";
-}
-
-/// As the command line spells it.
-std::string lower_case(std::string text) {
-  for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return text;
-}
-
 Json estimates_json(const std::vector<Estimate>& estimates) {
   Json out = Json::array();
   for (const Estimate& estimate : estimates) out.push_back(estimate_json(estimate));
@@ -93,7 +72,7 @@ std::string estimates_table(const EvaluationReport& report, const EvaluateOption
                             ShownEstimates shown_estimates) {
   using Align = Table::Align;
   Table table({"policy", "estimator", value_name, "std. error",
-               fmt::format("{:g} % interval ({})", options.level * 100, interval_name(options.interval)), ""},
+               fmt::format("{:g} % interval ({})", options.level * 100, definition_of(options.interval).name), ""},
               {Align::left, Align::left, Align::right, Align::right, Align::right, Align::left});
   for (const PolicyReport& policy : report.policies) {
     const std::vector<Estimate>* estimates = shown_estimates(policy);
@@ -169,7 +148,7 @@ Json evaluation_json(const EvaluationReport& report, const EvaluateOptions& opti
       {"seconds", context.seconds},
       {"threads", context.threads},
       {"outcome", to_string(context.outcome)},
-      {"interval", {{"kind", lower_case(interval_name(options.interval))}, {"level", options.level}}},
+      {"interval", {{"kind", definition_of(options.interval).name}, {"level", options.level}}},
       {"logged_loss", {{"mean", report.loss.true_mean()}, {"min", report.loss.lowest}, {"max", report.loss.highest}}},
       {"policies", std::move(policies)}};
 }

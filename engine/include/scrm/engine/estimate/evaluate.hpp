@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "scrm/engine/estimate/interval.hpp"
 #include "scrm/engine/pass/pass.hpp"
 #include "scrm/engine/pass/source.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
@@ -15,14 +16,16 @@
 
 namespace scrm {
 
-enum class IntervalKind { normal, student, bernstein, bootstrap };
-
 struct EvaluateOptions {
   std::vector<std::string> estimators;  ///< empty: all that apply
   std::optional<double> clip;           ///< M; unset: the fifth-largest weight
   std::optional<double> alpha;          ///< α; unset: 1 / rows
   IntervalKind interval = IntervalKind::normal;
   double level = 0.95;
+  /// What is known of losses and weights, for intervals that need bounds. Without a range that of the losses seen is
+  /// taken, without a largest weight there is none.
+  std::optional<OutcomeRange> outcome_range;
+  std::optional<double> max_weight;
   std::uint64_t seed = 0;  ///< of the bootstrap
   int replicates = 1000;
   bool skip_bad_rows = false;
