@@ -14,6 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzzing::read_or_refused([&] {
     ReadOptions options;
     options.all_targets = true;
+    options.cluster = true;
     Dataset shards({file}, options);
     if (block_buffer_bytes(shards.schema()) > kMostBytes) return;
     BlockBuffer block(shards.schema());

@@ -28,6 +28,7 @@ struct LoggedRows {
   std::vector<std::uint8_t> bits;
   std::vector<double> loss, propensity, label_propensity;
   std::vector<std::vector<double>> targets;
+  std::vector<std::int64_t> cluster;
 
   template <class T>
   static T cell(const std::vector<T>& values, std::int64_t row, std::int64_t column, std::int64_t width) {
@@ -75,6 +76,7 @@ inline LoggedRows random_rows(const Schema& schema, std::int64_t rows, std::uint
       out.propensity.push_back(schema.propensity == PropensityForm::linear ? p : std::log(p));
     }
     for (std::vector<double>& target : out.targets) target.push_back(random() % 8 == 0 ? 0.0 : uniform(random, 0, 1));
+    if (schema.cluster) out.cluster.push_back(static_cast<std::int64_t>(random()));
   }
   return out;
 }
@@ -115,6 +117,7 @@ inline std::unique_ptr<BlockBuffer> make_buffer(const LoggedRows& from, std::int
     for (std::size_t t = 0; t < from.targets.size(); ++t) {
       buffer->target(static_cast<int>(t))[i] = from.targets[t][at];
     }
+    if (schema.cluster) buffer->cluster()[i] = from.cluster[at];
   }
   return buffer;
 }

@@ -43,6 +43,7 @@ inline MemorySource shared_source(const LoggedRows& rows, int replays, std::int6
       std::copy_n(from.label_propensity, schema.num_actions * kBlockRows, buffer->label_propensity());
     }
     for (int t = 0; t < from.num_targets; ++t) std::copy_n(from.targets[t], kBlockRows, buffer->target(t));
+    if (from.cluster != nullptr) std::copy_n(from.cluster, kBlockRows, buffer->cluster());
     for (int c = 0; c < count / replays; ++c) {
       for (std::int64_t j = 0; j < schema.features; ++j) {
         const double x = LoggedRows::cell(rows.context, first + c * replays, j, schema.features);

@@ -100,6 +100,7 @@ Block slice(const Block& block, int first, int rows, SliceStorage& storage) {
   shift(part.propensity);
   shift(part.log_propensity);
   shift(part.label_propensity);
+  shift(part.cluster);
   return part;
 }
 

@@ -186,6 +186,7 @@ void run_npz(ImportOptions& options) {
     import.outcome_kind = Outcome::loss;
   }
   import.targets = given.targets;
+  import.cluster = given.cluster;
   import.action_kind = given.action_kind;
   import.num_actions = given.num_actions;
   import.float32 = given.float32;
@@ -271,6 +272,13 @@ void add_column_options(CLI::App& command, ImportOptions& options) {
                   "each column p_..., named by what the star stands for")
       ->allow_extra_args(false)
       ->type_name("NAME=COLUMN")
+      ->group(group);
+  command
+      .add_option("--cluster", import.cluster,
+                  "Rows with one value (a user, a session) are not independent of each other. Integers are kept, any "
+                  "other text becomes a hash of 63 bits, the same in every file. npz: an array of integers, default "
+                  "`cluster` where there is one")
+      ->type_name("COLUMN")
       ->group(group);
 }
 

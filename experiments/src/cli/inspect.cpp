@@ -49,6 +49,7 @@ void run_inspect(const InspectCommand& command) {
   ReadOptions read;
   read.reward = command.reward;
   read.all_targets = true;
+  read.cluster = true;
   ShardSource source(Dataset(command.paths, read));
   Inspection inspection;
   inspection.name = fmt::format("{}", fmt::join(command.paths, " "));

@@ -248,6 +248,7 @@ Json inspection_json(const Inspection& inspection) {
                                {"mean_weight_z", z_score(weights, 1.0)},
                                {"max_weight", weights.highest}});
   }
+  if (schema.cluster) json["clusters"] = true;
   if (!schema.context_columns.empty()) json["context_columns"] = schema.context_columns;
   if (!schema.action_names.empty()) json["action_names"] = schema.action_names;
   json["remarks"] = remarks(inspection);

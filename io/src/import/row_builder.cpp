@@ -74,6 +74,7 @@ void RowBuilder::store() noexcept {
   if (schema.label_propensity)
     for (int k = 0; k < schema.num_actions; ++k) buffer_.label_propensity()[k * kBlockRows + row] = *value++;
   for (std::size_t t = 0; t < schema.targets.size(); ++t) buffer_.target(static_cast<int>(t))[row] = *value++;
+  if (schema.cluster) buffer_.cluster()[row] = cluster_;
 }
 
 Block RowBuilder::take() noexcept {

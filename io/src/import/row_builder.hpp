@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -21,6 +22,8 @@ class RowBuilder {
   /// The numbers of the row at hand, to be written before audit(): context, action (or bits), loss, propensity,
   /// label_propensity, targets, as far as the schema has them.
   std::span<double> values() noexcept { return values_; }
+  /// Of the row at hand, where the schema has it. It is no double, which cannot hold every number.
+  void set_cluster(std::int64_t number) noexcept { cluster_ = number; }
 
   /// What is wrong with the row at hand, and which of its numbers. A row with several faults has the reason that comes
   /// first in BadRowReason.
@@ -50,6 +53,7 @@ class RowBuilder {
   AuditRule context_;
   std::vector<ValueRule> rules_;  // of the numbers behind the context
   std::vector<double> values_;
+  std::int64_t cluster_ = 0;
   int rows_ = 0;
 };
 

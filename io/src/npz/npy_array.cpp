@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstring>
 #include <map>
 #include <string_view>
+#include <type_traits>
 
 #include "file/fields.hpp"
 #include "file/text.hpp"
@@ -38,16 +40,17 @@ std::size_t element_bytes(NpyElement element) {
   }
 }
 
-template <class T>
-void convert(const char* bytes, std::size_t count, double* out) {
+template <class T, class To>
+void convert(const char* bytes, std::size_t count, To* out) {
   for (std::size_t i = 0; i < count; ++i) {
     T value;
     std::memcpy(&value, bytes + i * sizeof value, sizeof value);
-    out[i] = static_cast<double>(value);
+    out[i] = static_cast<To>(value);
   }
 }
 
-void convert(NpyElement element, const char* bytes, std::size_t count, double* out) {
+template <class To>
+void convert(NpyElement element, const char* bytes, std::size_t count, To* out) {
   switch (element) {
     case NpyElement::f32:
       return convert<float>(bytes, count, out);
@@ -180,7 +183,9 @@ void NpyArray::refill() {
   at_ = 0;
 }
 
-void NpyArray::read(double* out, std::size_t count) {
+template <class To>
+void NpyArray::read_as(To* out, std::size_t count) {
+  assert(whole() || std::is_floating_point_v<To>);
   const std::size_t size = element_bytes(element_);
   while (count > 0) {
     if (at_ == filled_) refill();
@@ -190,6 +195,14 @@ void NpyArray::read(double* out, std::size_t count) {
     out += here;
     count -= here;
   }
+}
+
+void NpyArray::read(double* out, std::size_t count) {
+  read_as(out, count);
+}
+
+void NpyArray::read(std::int64_t* out, std::size_t count) {
+  read_as(out, count);
 }
 
 }  // namespace scrm

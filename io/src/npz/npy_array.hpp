@@ -1,4 +1,4 @@
-/// NpyArray: the numbers of one array of an .npz archive, one after another, as doubles.
+/// NpyArray: the numbers of one array of an .npz archive, one after another, as doubles or integers.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,12 @@ class NpyArray {
   /// Elements in a row.
   std::int64_t width() const noexcept { return width_; }
 
-  /// The next `count` elements.
+  /// Whether the elements are integers.
+  bool whole() const noexcept { return element_ != NpyElement::f32 && element_ != NpyElement::f64; }
+
+  /// The next `count` elements. As integers only where they are, those above the largest int64 as negative ones.
   void read(double* out, std::size_t count);
+  void read(std::int64_t* out, std::size_t count);
 
  private:
   [[noreturn]] void fail(const std::string& what) const;
@@ -37,6 +41,8 @@ class NpyArray {
   void parse_element(const std::string& type);
   void check_length(std::size_t header_bytes) const;
   void refill();
+  template <class To>
+  void read_as(To* out, std::size_t count);
 
   std::string file_;
   std::string name_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "import/row_builder.hpp"
 #include "import/shard_sequence.hpp"
@@ -23,6 +24,7 @@ struct Columns {
   Schema schema;
   std::int64_t rows = 0;
   std::vector<NpyArray> arrays;
+  std::optional<NpyArray> cluster;
 };
 
 int count_actions(const NpzImport& import, const ZipArchive& archive) {
@@ -44,10 +46,8 @@ int count_actions(const NpzImport& import, const ZipArchive& archive) {
   return static_cast<int>(largest);
 }
 
-void add_array(Columns& columns, const NpzImport& import, const ZipArchive& archive, const std::string& name,
-               bool matrix) {
-  columns.arrays.emplace_back(archive, name);
-  const NpyArray& array = columns.arrays.back();
+void check_array(const Columns& columns, const NpzImport& import, const NpyArray& array, bool matrix) {
+  const std::string& name = array.name();
   const std::size_t axes = array.shape().size();
   if (axes != 1 && !(matrix && axes == 2))
     throw Error(ErrorKind::data, fmt::format("has {} axes where {} needed", axes, matrix ? "one or two are" : "one is"),
@@ -55,11 +55,28 @@ void add_array(Columns& columns, const NpzImport& import, const ZipArchive& arch
   if (array.width() > kMaxFeatures)
     throw Error(ErrorKind::data, fmt::format("has rows of {} numbers, which are too many", array.width()),
                 {.file = import.file, .dataset = name});
-  if (columns.arrays.size() == 1) columns.rows = array.rows();
   if (array.rows() != columns.rows)
     throw Error(ErrorKind::data,
                 fmt::format("has {} rows, {} has {}", array.rows(), columns.arrays.front().name(), columns.rows),
                 {.file = import.file, .dataset = name});
+}
+
+void add_array(Columns& columns, const NpzImport& import, const ZipArchive& archive, const std::string& name,
+               bool matrix) {
+  columns.arrays.emplace_back(archive, name);
+  if (columns.arrays.size() == 1) columns.rows = columns.arrays.back().rows();
+  check_array(columns, import, columns.arrays.back(), matrix);
+}
+
+void add_cluster(Columns& columns, const NpzImport& import, const ZipArchive& archive) {
+  const std::string name = import.cluster.empty() ? "cluster" : import.cluster;
+  if (import.cluster.empty() && archive.find(name + ".npy") == nullptr) return;
+  columns.cluster.emplace(archive, name);
+  check_array(columns, import, *columns.cluster, false);
+  if (!columns.cluster->whole())
+    throw Error(ErrorKind::data, "holds real numbers, clusters are integers: save them as int64",
+                {.file = import.file, .dataset = name});
+  columns.schema.cluster = true;
 }
 
 Columns open_columns(const NpzImport& import, const ZipArchive& archive) {
@@ -81,6 +98,7 @@ Columns open_columns(const NpzImport& import, const ZipArchive& archive) {
     schema.targets.push_back(name);
     add_array(columns, import, archive, array, false);
   }
+  add_cluster(columns, import, archive);
   if (import.action_kind == ActionKind::categorical)
     schema.num_actions = import.num_actions > 0 ? import.num_actions : count_actions(import, archive);
   return columns;
@@ -128,6 +146,11 @@ Audit write_rows(const NpzImport& import, Columns& columns, ShardSequence& shard
     for (NpyArray& array : columns.arrays) {
       array.read(out, static_cast<std::size_t>(array.width()));
       out += array.width();
+    }
+    if (columns.cluster) {
+      std::int64_t number = 0;
+      columns.cluster->read(&number, 1);
+      builder.set_cluster(number);
     }
     if (const auto violation = builder.audit()) {
       ++audit.counts[static_cast<std::size_t>(violation->reason)];

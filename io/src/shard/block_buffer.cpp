@@ -1,6 +1,7 @@
 #include "scrm/io/shard/block_buffer.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 namespace scrm {
@@ -50,6 +51,10 @@ std::int64_t label_columns(const Schema& schema) noexcept {
   return has_actions(schema) && schema.label_propensity ? schema.num_actions : 0;
 }
 
+std::int64_t cluster_columns(const Schema& schema) noexcept {
+  return has_actions(schema) && schema.cluster ? 1 : 0;
+}
+
 }  // namespace
 
 BlockBuffer::BlockBuffer(const Schema& schema) : schema_(schema) {
@@ -75,6 +80,7 @@ BlockBuffer::BlockBuffer(const Schema& schema) : schema_(schema) {
     targets_.push_back(make_columns<double>(1));
     target_views_.push_back(targets_.back().get());
   }
+  cluster_ = make_columns<std::int64_t>(cluster_columns(schema));
 }
 
 Block BlockBuffer::view(std::int64_t first_row, int rows) noexcept {
@@ -105,6 +111,7 @@ Block BlockBuffer::view(std::int64_t first_row, int rows) noexcept {
   block.label_propensity = label_propensity_.get();
   block.targets = target_views_.empty() ? nullptr : target_views_.data();
   block.num_targets = static_cast<int>(target_views_.size());
+  block.cluster = cluster_.get();
   return block;
 }
 
@@ -120,6 +127,9 @@ void BlockBuffer::copy_rows(const Block& from, int begin, int count, int at) {
   for (std::size_t t = 0; t < targets_.size(); ++t) {
     copy_columns(from.targets[t], targets_[t].get(), 1, kBlockRows, begin, count, at);
   }
+  // Rows of which nobody said where they belong would all become one cluster.
+  assert(count == 0 || cluster_.get() == nullptr || from.cluster != nullptr);
+  copy_columns(from.cluster, cluster_.get(), 1, kBlockRows, begin, count, at);
   begin /= schema_.replays;
   count /= schema_.replays;
   at /= schema_.replays;
@@ -153,6 +163,7 @@ int BlockBuffer::compact(const std::uint8_t* keep, int rows) noexcept {
   compact_columns(propensity_.get(), 1, keep, rows);
   compact_columns(label_propensity_.get(), schema_.num_actions, keep, rows);
   for (AlignedArray<double>& target : targets_) compact_columns(target.get(), 1, keep, rows);
+  compact_columns(cluster_.get(), 1, keep, rows);
   if (schema_.sparse) {
     std::int64_t entry = 0;
     std::int64_t begin = indptr_[0];
@@ -198,6 +209,7 @@ std::size_t block_buffer_bytes(const Schema& schema) noexcept {
   }
   row += static_cast<std::size_t>(label_columns(schema)) * sizeof(double);
   row += schema.targets.size() * sizeof(double);
+  row += static_cast<std::size_t>(cluster_columns(schema)) * sizeof(std::int64_t);
   return context + row * kBlockRows;
 }
 

@@ -72,6 +72,7 @@ class SchemaBuilder {
   void check_against_first(const std::string& path, const ShardHeader& header) const;
   std::shared_ptr<const ColumnOrder> match_columns(const std::string& path, const ShardHeader& header);
   void match_actions(const std::string& path, const ShardHeader& header);
+  void require_cluster_in_all() const;
   [[noreturn]] void mismatch(const std::string& path, const std::string& dataset, const std::string& here,
                              const std::string& there) const;
 
@@ -83,7 +84,8 @@ class SchemaBuilder {
   std::vector<std::string> columns_, actions_;
   bool all_f32_ = true;
   // A path that lacks it, for the message; empty while all have it.
-  std::string without_propensity_, without_log_, without_labels_;
+  std::string without_propensity_, without_log_, without_labels_, without_cluster_;
+  std::string with_cluster_;  // a path that has it
   std::vector<std::string> common_targets_;
 };
 
@@ -161,12 +163,24 @@ std::shared_ptr<const ColumnOrder> SchemaBuilder::add(const std::string& path, c
   if (!header.has_propensity) without_propensity_ = path;
   if (!header.has_log_propensity) without_log_ = path;
   if (!header.has_label_propensity) without_labels_ = path;
+  (header.has_cluster ? with_cluster_ : without_cluster_) = path;
   std::vector<std::string> both;
   std::set_intersection(common_targets_.begin(), common_targets_.end(), header.targets.begin(), header.targets.end(),
                         std::back_inserter(both));
   common_targets_ = std::move(both);
   match_actions(path, header);
   return match_columns(path, header);
+}
+
+/// Rows without a number are neither on their own nor together with others: nobody can tell.
+void SchemaBuilder::require_cluster_in_all() const {
+  if (with_cluster_.empty() || without_cluster_.empty()) return;
+  throw Error(ErrorKind::data,
+              fmt::format("there is no such dataset, but {} has one: either all shards say which rows belong together, "
+                          "or none does; add it here, with a number of its own for each row that is independent of all "
+                          "others, or read the files apart",
+                          with_cluster_),
+              {.file = without_cluster_, .dataset = "cluster"});
 }
 
 Schema SchemaBuilder::schema() const {
@@ -200,6 +214,8 @@ Schema SchemaBuilder::schema() const {
         {.file = without_propensity_, .dataset = "propensity"});
   }
   schema.targets = options_.all_targets ? common_targets_ : options_.targets;
+  require_cluster_in_all();
+  schema.cluster = !with_cluster_.empty();
   return schema;
 }
 

@@ -54,6 +54,8 @@ SourceColumn source_column(const ShardColumn& column, const Schema& schema, cons
       return {block.label_propensity, Element::f64};
     case BlockField::target:
       return {column.target < block.num_targets ? block.targets[column.target] : nullptr, Element::f64};
+    case BlockField::cluster:
+      return {block.cluster, Element::i64};
   }
   return {nullptr, Element::f64};
 }
@@ -129,6 +131,7 @@ std::vector<ShardColumn> shard_columns(const Schema& schema, const WriteOptions&
     add("label_propensity", BlockField::label_propensity, scalar, schema.num_actions, true);
   for (std::size_t i = 0; i < schema.targets.size(); ++i)
     add("target/" + schema.targets[i], BlockField::target, scalar, 1, false, static_cast<int>(i));
+  if (schema.cluster) add("cluster", BlockField::cluster, Element::i64, 1, false);
   return columns;
 }
 

@@ -14,7 +14,17 @@
 namespace scrm {
 
 /// Which member of a Block a column is taken from.
-enum class BlockField : std::uint8_t { context, action, category, bits, loss, propensity, label_propensity, target };
+enum class BlockField : std::uint8_t {
+  context,
+  action,
+  category,
+  bits,
+  loss,
+  propensity,
+  label_propensity,
+  target,
+  cluster
+};
 
 /// One dataset whose rows are the shard's rows.
 struct ShardColumn {

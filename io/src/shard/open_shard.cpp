@@ -26,6 +26,7 @@ OpenShard::OpenShard(Hdf5File& file, const Schema& schema, std::int64_t rows) : 
   }
   if (schema.label_propensity) label_propensity_ = open("label_propensity", rows, schema.num_actions);
   for (const std::string& name : schema.targets) targets_.push_back(open("target/" + name, rows, 1));
+  if (schema.cluster) cluster_ = open("cluster", rows, 1);
 }
 
 StoredArray OpenShard::open(const std::string& name, std::int64_t rows, std::int64_t width) const {
@@ -58,6 +59,7 @@ ShardSlice OpenShard::fetch(std::int64_t first, std::int64_t rows) {
   if (loss_) slice.arrays[kLoss] = loss_->fetch(file_, first, rows);
   if (propensity_) slice.arrays[kPropensity] = propensity_->fetch(file_, first, rows);
   if (label_propensity_) slice.arrays[kLabelPropensity] = label_propensity_->fetch(file_, first, rows);
+  if (cluster_) slice.arrays[kCluster] = cluster_->fetch(file_, first, rows);
   for (std::size_t t = 0; t < targets_.size(); ++t) {
     slice.arrays[kTarget + t] = targets_[t].fetch(file_, first, rows);
   }

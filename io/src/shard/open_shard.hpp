@@ -38,6 +38,7 @@ class OpenShard {
   std::optional<StoredArray> propensity_;
   std::optional<StoredArray> label_propensity_;
   std::vector<StoredArray> targets_;
+  std::optional<StoredArray> cluster_;
 };
 
 }  // namespace scrm

@@ -44,6 +44,7 @@ class HeaderReader {
       read_propensities();
       read_context();
       read_targets();
+      read_cluster();
     }
     read_names();
     file_.require_disjoint_arrays();
@@ -66,6 +67,7 @@ class HeaderReader {
   void read_dense_context();
   void read_sparse_context();
   void read_targets();
+  void read_cluster();
 
   StoredArray open(const std::string& name) const;
   /// Opens, checks the length against `loss`, and adds to the cost.
@@ -352,6 +354,13 @@ void HeaderReader::read_targets() {
     }
     open_list("target/" + name);
   }
+}
+
+void HeaderReader::read_cluster() {
+  header_.has_cluster = options_.cluster && file_.object_type("cluster") != ObjectType::none;
+  if (!header_.has_cluster) return;
+  if (is_float(open_list("cluster").element()))
+    fail(file_, "cluster", "holds real numbers, clusters are integers: store them as int64");
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ struct ShardHeader {
   bool has_propensity = false;
   bool has_log_propensity = false;
   bool has_label_propensity = false;
+  bool has_cluster = false;          ///< looked for only where it is asked for
   std::vector<std::string> targets;  ///< all there are, in name order
   std::int64_t chunk_rows = 0;       ///< of the tallest compressed chunk
   MemoryCost cost;                   ///< of all datasets that may be read, entries of sparse contexts left out

@@ -89,6 +89,7 @@ class BlockDecoder {
   void decode_action(const Part& part);
   void decode_propensity(const Part& part);
   void multiply_labels(const Part& part);
+  void decode_cluster(const Part& part);
 
   template <class To>
   void columns(const Part& part, std::size_t dataset, const AuditRule& rule, To* base, bool table);
@@ -101,6 +102,9 @@ class BlockDecoder {
   template <class Use>
   void for_each_piece(const Part& part, std::size_t dataset, const RawTile& tile, std::int64_t first, std::int64_t end,
                       Use&& use);
+  /// use(piece, its first row, its first column) for all rows of the part.
+  template <class Use>
+  void for_each_piece(const Part& part, std::size_t dataset, Use&& use);
 
   const Schema& schema_;
   ShardRows& rows_;
@@ -124,6 +128,7 @@ void BlockDecoder::decode(const ShardSlice& slice, std::int64_t first, int rows,
     columns(part, kTarget + i, target_rule(schema_.action_kind, schema_.targets[i]), out_.target(static_cast<int>(i)),
             false);
   }
+  if (schema_.cluster) decode_cluster(part);
 }
 
 int BlockDecoder::finish(int rows, Audit& audit) {
@@ -152,19 +157,25 @@ void BlockDecoder::for_each_piece(const Part& part, std::size_t dataset, const R
   }
 }
 
-template <class To>
-void BlockDecoder::columns(const Part& part, std::size_t dataset, const AuditRule& rule, To* base, bool table) {
+template <class Use>
+void BlockDecoder::for_each_piece(const Part& part, std::size_t dataset, Use&& use) {
   const RawArray& array = part.slice.arrays[dataset];
   const std::int64_t end = part.first + part.rows;
   auto tile = std::partition_point(array.tiles.begin(), array.tiles.end(),
                                    [&](const RawTile& t) { return t.row + t.rows <= part.first; });
   for (; tile != array.tiles.end() && tile->row < end; ++tile) {
-    for_each_piece(part, dataset, *tile, part.first, end, [&](const Tile& view, std::int64_t from) {
-      if (std::is_floating_point_v<To>) require_exact(part, view, rule, from);
-      To* out = base + tile->column * kBlockRows + part.at + (from - part.first);
-      if (!to_columns(view, rule.range, out)) find_bad_rows(part, view, rule, from, tile->column, table);
-    });
+    for_each_piece(part, dataset, *tile, part.first, end,
+                   [&](const Tile& view, std::int64_t from) { use(view, from, tile->column); });
   }
+}
+
+template <class To>
+void BlockDecoder::columns(const Part& part, std::size_t dataset, const AuditRule& rule, To* base, bool table) {
+  for_each_piece(part, dataset, [&](const Tile& view, std::int64_t from, std::int64_t column) {
+    if (std::is_floating_point_v<To>) require_exact(part, view, rule, from);
+    To* out = base + column * kBlockRows + part.at + (from - part.first);
+    if (!to_columns(view, rule.range, out)) find_bad_rows(part, view, rule, from, column, table);
+  });
 }
 
 void BlockDecoder::require_exact(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row) const {
@@ -280,6 +291,14 @@ void BlockDecoder::multiply_labels(const Part& part) {
   for (int i = 0; i < part.rows; i += kProductRows) {
     log_products(labels + i, std::min(kProductRows, part.rows - i), schema_.num_actions, out + i);
   }
+}
+
+void BlockDecoder::decode_cluster(const Part& part) {
+  // Any integer will do, so no row is bad. Unsigned ones above the largest int64 become negative: still one for each.
+  constexpr Range kAny{-0x1p64, 0x1p64};
+  for_each_piece(part, kCluster, [&](const Tile& view, std::int64_t from, std::int64_t) {
+    to_columns(view, kAny, out_.cluster() + part.at + (from - part.first));
+  });
 }
 
 void BlockDecoder::decode_entries(const Part& part) {

@@ -13,7 +13,7 @@
 namespace scrm {
 
 /// The datasets of a shard that are read; the targets follow in their order.
-enum ShardDataset { kContext, kIndices, kValues, kAction, kLoss, kPropensity, kLabelPropensity, kTarget };
+enum ShardDataset { kContext, kIndices, kValues, kAction, kLoss, kPropensity, kLabelPropensity, kCluster, kTarget };
 
 /// Consecutive rows of one shard.
 struct ShardSlice {

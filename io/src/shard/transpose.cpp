@@ -135,6 +135,10 @@ bool to_columns(const Tile& tile, Range range, std::int32_t* out) noexcept {
   return convert_any(tile, range, out);
 }
 
+bool to_columns(const Tile& tile, Range range, std::int64_t* out) noexcept {
+  return convert_any(tile, range, out);
+}
+
 bool to_columns(const Tile& tile, Range range, std::uint8_t* out) noexcept {
   return convert_any(tile, range, out);
 }

@@ -169,8 +169,9 @@ void choose_context(const CsvImport& import, const ColumnSelector& selector, con
     if (contains(columns.context, position)) continue;
     if (import.action_kind == ActionKind::categorical && contains(columns.action, position)) continue;
     if (selector.taken(position))
-      fail_usage(fmt::format("--categorical: the column '{}' has another role, in which it must be a number",
-                             header[position]));
+      fail_usage(
+          fmt::format("--categorical: the column '{}' has another role; where it is a feature too, --context names it",
+                      header[position]));
     columns.context.push_back(position);
   }
 }
@@ -201,6 +202,8 @@ CsvColumns choose_columns(const CsvImport& import, const std::string& file, cons
     schema.propensity = PropensityForm::logarithm;
     columns.propensity = selector.take("--log-propensity", import.log_propensity);
   }
+  if (!import.cluster.empty()) columns.cluster = selector.take("--cluster", import.cluster);
+  schema.cluster = !columns.cluster.empty();
   columns.action = selector.take_all("--action", import.action);
   columns.label_propensity = selector.take_all("--label-propensity", import.label_propensity);
   validate_counts(import, columns);
@@ -236,6 +239,7 @@ CsvColumns match_columns(const CsvImport& import, const CsvColumns& first, const
   columns.propensity = match(first.propensity);
   columns.label_propensity = match(first.label_propensity);
   columns.targets = match(first.targets);
+  columns.cluster = match(first.cluster);
   columns.categorical = match(first.categorical);
   for (const auto* patterns : {&import.context, &import.action, &import.label_propensity, &import.categorical}) {
     for (const std::string& pattern : *patterns) {

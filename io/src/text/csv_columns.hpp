@@ -20,6 +20,7 @@ struct CsvColumns {
   std::vector<std::size_t> propensity;  ///< one, or none where label_propensity stands for it
   std::vector<std::size_t> label_propensity;
   std::vector<std::size_t> targets;      ///< in the order of schema.targets
+  std::vector<std::size_t> cluster;      ///< one, or none
   std::vector<std::size_t> categorical;  ///< of `context` and `action`
 };
 

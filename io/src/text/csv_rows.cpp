@@ -7,6 +7,7 @@
 
 #include "encoding/iso_date.hpp"
 #include "file/text.hpp"
+#include "import/cluster_number.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/numbers.hpp"
 #include "scrm/io/shard/shard_writer.hpp"
@@ -134,6 +135,16 @@ bool CsvRows::parse_action(std::string_view text, double& out, std::int64_t line
   return false;
 }
 
+bool CsvRows::parse_cluster(std::string_view text, std::int64_t line, std::size_t field) {
+  // Rows of unknown users would pass for those of one.
+  if (is_hole(text)) {
+    reject(BadRecordReason::value_missing, line, field, "the value is missing");
+    return false;
+  }
+  builder_.set_cluster(cluster_number(text));
+  return true;
+}
+
 bool CsvRows::parse(std::span<const std::string_view> fields, std::int64_t line) {
   if (fields.size() != header_->size()) {
     ++bad_records_[static_cast<std::size_t>(BadRecordReason::wrong_number_of_fields)];
@@ -156,6 +167,8 @@ bool CsvRows::parse(std::span<const std::string_view> fields, std::int64_t line)
     if (!parse_action(fields[field], *value++, line, field)) return false;
   for (const std::size_t field : numbers_)
     if (!parse_number(fields[field], *value++, line, field)) return false;
+  for (const std::size_t field : columns_->cluster)
+    if (!parse_cluster(fields[field], line, field)) return false;
   return true;
 }
 

@@ -58,6 +58,7 @@ class CsvRows {
   bool parse(std::span<const std::string_view> fields, std::int64_t line);
   bool parse_action(std::string_view text, double& out, std::int64_t line, std::size_t field);
   bool parse_number(std::string_view text, double& out, std::int64_t line, std::size_t field);
+  bool parse_cluster(std::string_view text, std::int64_t line, std::size_t field);
   void reject_context(const ColumnEncoder& column, FieldFault fault, std::string_view text, std::int64_t line,
                       std::size_t field);
   void reject(BadRecordReason reason, std::int64_t line, std::size_t field, const std::string& what,

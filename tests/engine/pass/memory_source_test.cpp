@@ -50,6 +50,7 @@ std::vector<Case> cases() {
   out[1].schema.targets = {"a", "b"};
   out[3].schema.targets = {"only"};
   for (std::size_t i : {4, 6, 8}) out[i].schema.label_propensity = true;
+  for (std::size_t i : {1, 3, 6, 8}) out[i].schema.cluster = true;
   out[6].schema.propensity = PropensityForm::logarithm;
   out[8].schema.propensity = PropensityForm::label_product;
   return out;
@@ -86,7 +87,8 @@ bool same_block(const Block& a, const Block& b) {
                same(a.category, b.category, 1, 0, a.rows) && same(a.bits, b.bits, a.num_actions, kBlockRows, a.rows) &&
                same(a.loss, b.loss, 1, 0, a.rows) && same(a.propensity, b.propensity, 1, 0, a.rows) &&
                same(a.log_propensity, b.log_propensity, 1, 0, a.rows) &&
-               same(a.label_propensity, b.label_propensity, a.num_actions, kBlockRows, a.rows);
+               same(a.label_propensity, b.label_propensity, a.num_actions, kBlockRows, a.rows) &&
+               same(a.cluster, b.cluster, 1, 0, a.rows);
   for (int t = 0; t < a.num_targets; ++t) equal = equal && same(a.targets[t], b.targets[t], 1, 0, a.rows);
   return equal && a.num_targets == b.num_targets;
 }

@@ -64,6 +64,7 @@ scrm::Block fill(scrm::BlockBuffer& buffer, std::int64_t first, int rows) {
     }
     for (std::size_t t = 0; t < schema.targets.size(); ++t)
       buffer.target(static_cast<int>(t))[i] = number(row, 200 + static_cast<std::int64_t>(t));
+    if (schema.cluster) buffer.cluster()[i] = (row / 3) * 1'000'000'000'000'007 - 5;
   }
   return buffer.view(first, rows);
 }
@@ -102,12 +103,14 @@ bool same_context(const scrm::Block& a, const scrm::Block& b) {
 void check_content(const std::string& path, const Schema& schema, std::int64_t rows) {
   scrm::ReadOptions options;
   options.targets = schema.targets;
+  options.cluster = true;
   scrm::Dataset dataset({path}, options);
   REQUIRE(dataset.rows() == rows);
   REQUIRE(dataset.schema().features == schema.features);
   REQUIRE(dataset.schema().sparse == schema.sparse);
   REQUIRE(dataset.schema().num_actions == schema.num_actions);
   REQUIRE(dataset.schema().label_propensity == schema.label_propensity);
+  REQUIRE(dataset.schema().cluster == schema.cluster);
   scrm::BlockBuffer expected(schema);
   scrm::BlockBuffer found(dataset.schema());
   for (std::int64_t row = 0; row < rows; row += kBlockRows) {
@@ -125,6 +128,7 @@ void check_content(const std::string& path, const Schema& schema, std::int64_t r
     if (schema.propensity == PropensityForm::logarithm) CHECK(same(a.log_propensity, b.log_propensity, 1, count));
     if (schema.label_propensity) CHECK(same(a.label_propensity, b.label_propensity, a.num_actions, count));
     for (int t = 0; t < a.num_targets; ++t) CHECK(same(a.targets[t], b.targets[t], 1, count));
+    if (schema.cluster) CHECK(same(a.cluster, b.cluster, 1, count));
   }
 }
 
@@ -151,6 +155,7 @@ std::vector<Schema> many_schemas() {
   schemas[6].action_kind = ActionKind::multilabel;
   schemas[6].num_actions = 3;
   schemas[7].sparse = true;
+  for (const std::size_t i : {1, 2, 5, 7}) schemas[i].cluster = true;
   return schemas;
 }
 
@@ -300,6 +305,9 @@ TEST_CASE("a shard: rows that do not fit, and options that make no sense, are re
   Schema targets = plain(4);
   targets.targets = {"t"};
   CHECK(holds(append(targets, fill(wide, 0, 10)), "there is no target/t"));
+  Schema clustered = plain(4);
+  clustered.cluster = true;
+  CHECK(holds(append(clustered, fill(wide, 0, 10)), "there is no cluster"));
   Schema sparse = plain(4);
   sparse.sparse = true;
   CHECK(holds(append(sparse, fill(wide, 0, 10)), "dense context"));

@@ -131,12 +131,15 @@ TEST_CASE("csv import: every kind of column arrives where it belongs") {
   import.reward = "r";
   import.label_propensity = {"q1", "q2"};
   import.targets = {{ "new", "t" }};
+  import.cluster = "id";
   const scrm::ImportResult result = scrm::import_csv(import);
   CHECK(result.rows == 2);
   CHECK(result.schema.features == 2);
+  CHECK(result.schema.cluster);
 
   scrm::ReadOptions options;
   options.all_targets = true;
+  options.cluster = true;
   scrm::Dataset dataset({import.out}, options);
   scrm::BlockBuffer buffer(dataset.schema());
   scrm::Audit audit;
@@ -153,6 +156,8 @@ TEST_CASE("csv import: every kind of column arrives where it belongs") {
   CHECK(buffer.propensity()[0] == 0.25);
   CHECK(buffer.label_propensity()[scrm::kBlockRows + 1] == 0.75);
   CHECK(buffer.target(0)[0] == 0.125);
+  CHECK(buffer.cluster()[0] == 7);
+  CHECK(buffer.cluster()[1] == 8);
 }
 
 TEST_CASE("csv import: context columns by name, prefix and range, without those that have another role") {

@@ -38,6 +38,7 @@ std::string import_json(const ImportResult& result, const std::string& out, cons
                          {"action_names", schema.action_names},
                          {"out", out},
                          {"seconds", seconds}};
+  if (schema.cluster) json["clusters"] = true;
   if (!encoding.empty()) json["encoding"] = encoding;
   return json_text(json) + "\n";
 }

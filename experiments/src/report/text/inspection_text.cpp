@@ -100,6 +100,7 @@ std::string overview_text(const Inspection& inspection) {
   text += line("context", context_text(inspection.schema));
   text += line("action", action_text(inspection.schema));
   text += line("propensity", propensity_text(inspection.schema));
+  if (inspection.schema.cluster) text += line("cluster", "rows of one number are not independent of each other");
   std::map<int, std::int64_t> rollouts;
   for (const Shard& shard : inspection.shards) rollouts[shard.rollout] += shard.rows;
   if (rollouts.size() > 1 || (rollouts.size() == 1 && rollouts.begin()->first != 0)) {

@@ -62,6 +62,8 @@ struct Block {
   const double* const* targets = nullptr;  ///< num_targets columns: outside policies' probabilities
   int num_targets = 0;
 
+  const std::int64_t* cluster = nullptr;  ///< optional: rows of one number are not independent
+
   /// Sources that walk several rollouts side by side: the block with the same index of the next rollout.
   const Block* next_rollout = nullptr;
 };

@@ -27,6 +27,9 @@ struct CsvImport : ImportOutput {
   std::string log_propensity;
   std::vector<std::string> label_propensity;
   std::vector<std::pair<std::string, std::string>> targets;  ///< name of the target, column; both may end in "*"
+  /// Rows with one value (a user, a session) are not independent; empty: all are. Integers become the dataset `cluster`
+  /// as they are, any other text a hash of 63 bits, which is the same in every file.
+  std::string cluster;
 
   ActionKind action_kind = ActionKind::continuous;
   /// Categorical; 0: as many as there are names, or the largest action in the files and one more, found in a pass of

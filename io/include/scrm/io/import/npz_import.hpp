@@ -19,6 +19,7 @@ struct NpzImport : ImportOutput {
   Outcome outcome_kind = Outcome::reward;
   std::string propensity = "pscore";                         ///< [n]
   std::vector<std::pair<std::string, std::string>> targets;  ///< name of the target, array [n]
+  std::string cluster;  ///< [n], integers; empty: the array `cluster` where there is one
 
   ActionKind action_kind = ActionKind::categorical;  ///< or continuous
   int num_actions = 0;                               ///< 0: the array `n_actions`, or the largest action and one more

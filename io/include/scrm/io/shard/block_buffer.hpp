@@ -36,6 +36,7 @@ class BlockBuffer {
   double* propensity() noexcept { return propensity_.get(); }
   double* label_propensity() noexcept { return label_propensity_.get(); }
   double* target(int index) noexcept { return targets_[static_cast<std::size_t>(index)].get(); }
+  std::int64_t* cluster() noexcept { return cluster_.get(); }
 
   /// What the rows of each dataset are read into before they become columns; empty until files are read.
   std::vector<ReadBuffer>& read_buffers() noexcept { return read_buffers_; }
@@ -74,6 +75,7 @@ class BlockBuffer {
   AlignedArray<double> label_propensity_;
   std::vector<AlignedArray<double>> targets_;
   std::vector<const double*> target_views_;
+  AlignedArray<std::int64_t> cluster_;
   std::vector<ReadBuffer> read_buffers_;
   bool allows_context_by_row_ = false;
   const std::byte* context_by_row_ = nullptr;

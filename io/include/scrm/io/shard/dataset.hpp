@@ -17,6 +17,7 @@ struct ReadOptions {
   std::vector<std::string> targets = {};  ///< target columns wanted, in this order; every shard must have them
   bool all_targets = false;               ///< instead: every target column that all shards have (for inspect)
   bool label_propensity = true;           ///< read `label_propensity` where there is one
+  bool cluster = false;                   ///< read `cluster` where there is one; all shards must have it, or none
   /// Read `context` and nothing else: actions, losses and propensities may be there or not. Rows without any context
   /// are counted by `loss` or `action`.
   bool contexts_only = false;

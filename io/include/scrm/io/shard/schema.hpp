@@ -39,6 +39,7 @@ struct Schema {
   PropensityForm propensity = PropensityForm::linear;
   bool label_propensity = false;
   std::vector<std::string> targets;  ///< names under target/, in alphabetical order
+  bool cluster = false;              ///< rows say, by a number, which of them are not independent of each other
   RowStage stage = RowStage::logged;
   std::optional<Outcome> outcome;            ///< unset: the data does not say, which is read as a loss
   std::vector<std::string> context_columns;  ///< names of the features, in order; empty: not named
