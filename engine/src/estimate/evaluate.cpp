@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <span>
 
 #include "estimate/difference.hpp"
 #include "estimate/evaluation_reduction.hpp"
 #include "estimate/intervals/bootstrap.hpp"
-#include "estimate/intervals/intervals.hpp"
+#include "estimate/intervals/interval_inputs.hpp"
 #include "estimate/policy_reports.hpp"
 #include "pass/pass_plan.hpp"
 #include "scrm/engine/estimate/estimator.hpp"
@@ -35,13 +37,17 @@ std::vector<const Estimator*> choose_estimators(const EvaluateOptions& options, 
   std::vector<const Estimator*> chosen;
   if (options.estimators.empty()) {
     for (const Estimator* estimator : all_estimators()) {
-      if (estimator->inapplicable_reason(schema, policy).empty()) chosen.push_back(estimator);
+      if (estimator->inapplicable_reason(schema, policy).empty() &&
+          inapplicable_interval_reason(options.interval, *estimator).empty())
+        chosen.push_back(estimator);
     }
     return chosen;
   }
   for (const std::string& name : options.estimators) {
     chosen.push_back(&find_estimator(name));
     require_applicable(*chosen.back(), schema, policy, policy_name);
+    const std::string reason = inapplicable_interval_reason(options.interval, *chosen.back());
+    if (!reason.empty()) throw Error(ErrorKind::usage, fmt::format("estimator '{}': {}", name, reason));
   }
   return chosen;
 }
@@ -49,44 +55,128 @@ std::vector<const Estimator*> choose_estimators(const EvaluateOptions& options, 
 struct PassOutcome {
   EvaluationSums sums;
   Audit audit;
-  std::unique_ptr<Bootstrap> bootstrap;
-  std::size_t memory_left = 0;  // beside the bootstrap's sums; 0: no limit
+  // One of them, where anything is asked of groups of rows.
+  std::unique_ptr<RowGroups> rows;
+  std::unique_ptr<ClusterGroups> clusters;
+  std::size_t memory_left = 0;  // beside the groups; 0: no limit
+
+  const GroupTable* groups() const {
+    if (clusters) return &clusters->table();
+    return rows ? &rows->table() : nullptr;
+  }
 };
 
-/// Bootstrap intervals of the columns, in their order. Replicates are drawn anew for as many columns as fit the memory:
-/// their bits stay the same.
-std::vector<Bounds> bootstrap_intervals(const PassOutcome& outcome, const std::vector<Bootstrap::Column>& columns,
-                                        const EvaluateOptions& options, int threads) {
-  std::size_t together = columns.size();
-  if (outcome.memory_left > 0) {
-    MemoryLedger ledger(outcome.memory_left);
-    const std::size_t column = Bootstrap::column_bytes(options.replicates);
-    const std::size_t thread = outcome.bootstrap->thread_bytes() + kThreadBytes;
-    const auto most = static_cast<std::size_t>(resolve_threads(threads));
-    threads = static_cast<int>(std::clamp<std::size_t>((ledger.left() - column) / thread, 1, most));
-    ledger.charge(static_cast<std::size_t>(threads) * thread, "drawing bootstrap replicates", "fewer --replicates");
-    together = std::clamp<std::size_t>(ledger.left() / column, 1, columns.size());
-  }
-  std::vector<Bounds> bounds;
-  for (std::size_t first = 0; first < columns.size(); first += together) {
-    const std::size_t count = std::min(together, columns.size() - first);
-    std::vector<std::vector<double>> values = outcome.bootstrap->replicate(
-        options.seed, options.replicates, std::span(columns).subspan(first, count), threads);
-    for (std::vector<double>& one : values) bounds.push_back(percentile_interval(options.level, std::move(one)));
-  }
-  return bounds;
+bool draws_replicates(const EvaluateOptions& options) {
+  return options.interval == IntervalKind::bootstrap || options.simultaneous;
 }
 
-/// The bootstrap's columns: the estimates of every policy, and then its differences.
-std::vector<Bootstrap::Column> bootstrap_columns(const std::vector<std::vector<const Estimator*>>& chosen,
-                                                 const Baseline& baseline) {
-  std::vector<Bootstrap::Column> columns;
-  for (std::size_t p = 0; p < chosen.size(); ++p) {
-    for (const Estimator* estimator : chosen[p]) columns.push_back({p, estimator, {}});
-    for (const Estimator* estimator : difference_estimators(chosen, baseline, p))
-      columns.push_back({p, estimator, baseline});
+/// Replicates are drawn anew for as many columns as fit the memory: their bits stay the same.
+class ReplicateTiles {
+ public:
+  ReplicateTiles(const PassOutcome& outcome, const EvaluateOptions& options, int threads)
+      : table_(*outcome.groups()), options_(options), threads_(threads) {
+    if (outcome.memory_left == 0) return;
+    MemoryLedger ledger(outcome.memory_left);
+    const std::size_t column = bootstrap_column_bytes(options.replicates);
+    const std::size_t thread = bootstrap_thread_bytes(table_.layout) + kThreadBytes;
+    const auto most = static_cast<std::size_t>(resolve_threads(threads));
+    threads_ = static_cast<int>(std::clamp<std::size_t>((ledger.left() - column) / thread, 1, most));
+    ledger.charge(static_cast<std::size_t>(threads_) * thread, "drawing bootstrap replicates", "fewer --replicates");
+    together_ = std::max<std::size_t>(1, ledger.left() / column);
   }
-  return columns;
+
+  /// Calls take(column, values) for every column.
+  template <class Take>
+  void each(std::span<const EstimateColumn> columns, Take take) const {
+    for (std::size_t first = 0; first < columns.size(); first += together_) {
+      const std::size_t count = std::min(together_, columns.size() - first);
+      std::vector<std::vector<double>> values =
+          bootstrap_replicates(table_, options_.seed, options_.replicates, columns.subspan(first, count), threads_);
+      for (std::size_t c = 0; c < count; ++c) take(first + c, std::move(values[c]));
+    }
+  }
+
+ private:
+  const GroupTable& table_;
+  const EvaluateOptions& options_;
+  int threads_;
+  std::size_t together_ = std::numeric_limits<std::size_t>::max() / 2;
+};
+
+/// Of several columns at once: in all but 1 − level of the replicates none of them is further from its value.
+double largest_deviation(std::vector<double> largest, double level) {
+  const auto at = static_cast<std::size_t>(std::ceil(level * static_cast<double>(largest.size()))) - 1;
+  std::nth_element(largest.begin(), largest.begin() + static_cast<std::ptrdiff_t>(at), largest.end());
+  return largest[at];
+}
+
+/// Standard errors to either side of every column, so that those of one estimator hold for all policies at once.
+void add_simultaneous(const PassOutcome& outcome, const std::vector<EstimateColumn>& columns,
+                      const ReplicateTiles& tiles, const EvaluateOptions& options, std::vector<EstimateFacts>& facts) {
+  const GroupTable& table = *outcome.groups();
+  std::vector<double> totals(table.layout.width());
+  for (std::int64_t g = 0; g < table.groups; ++g) {
+    for (std::size_t c = 0; c < totals.size(); ++c) totals[c] += table.group(g)[c];
+  }
+  using Family = std::pair<const Estimator*, Baseline::Kind>;
+  const auto family = [](const EstimateColumn& column) { return Family{column.estimator, column.baseline.kind}; };
+  std::map<Family, std::vector<double>> largest;
+  tiles.each(columns, [&](std::size_t c, std::vector<double> values) {
+    std::vector<double>& most = largest[family(columns[c])];
+    most.resize(values.size());
+    if (!facts[c].shape || !facts[c].shape->varies()) return;
+    const double value = table.layout.value(totals.data(), columns[c]), error = facts[c].shape->standard_error;
+    for (std::size_t r = 0; r < values.size(); ++r) {
+      const double deviation = std::abs(values[r] - value) / error;
+      most[r] = std::max(most[r], std::isfinite(deviation) ? deviation : std::numeric_limits<double>::infinity());
+    }
+  });
+  std::map<Family, double> critical;
+  for (auto& [which, most] : largest) critical[which] = largest_deviation(std::move(most), options.level);
+  for (std::size_t c = 0; c < columns.size(); ++c) facts[c].critical = critical[family(columns[c])];
+}
+
+/// What groups of rows say of every column.
+std::vector<EstimateFacts> estimate_facts(const PassOutcome& outcome, const std::vector<EstimateColumn>& columns,
+                                          const EvaluateOptions& options, int threads) {
+  std::vector<EstimateFacts> facts(columns.size());
+  if (outcome.groups() == nullptr) return facts;
+  for (std::size_t c = 0; c < columns.size(); ++c) facts[c].shape = shape_of(*outcome.groups(), columns[c]);
+  if (!draws_replicates(options)) return facts;
+  const ReplicateTiles tiles(outcome, options, threads);
+  if (options.simultaneous) {
+    add_simultaneous(outcome, columns, tiles, options, facts);
+    return facts;
+  }
+  tiles.each(columns, [&facts](std::size_t c, std::vector<double> values) {
+    if (!std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); })) return;
+    std::sort(values.begin(), values.end());
+    facts[c].replicates = std::move(values);
+  });
+  return facts;
+}
+
+/// The groups that the options ask for, charged to the memory of the pass.
+void make_groups(const Source& source, std::size_t policies, const EvaluateOptions& options, const ExtraTerms& extra,
+                 std::size_t& memory, PassOutcome& out) {
+  const GroupLayout layout(policies, extra);
+  const bool clustered = source.schema().cluster;
+  const std::int64_t size = draws_replicates(options) ? RowGroups::bootstrap_group_rows(source.rows())
+                                                      : RowGroups::shape_group_rows(source.rows(), policies);
+  MemoryLedger ledger(memory);
+  ledger.charge(clustered ? ClusterGroups::bytes(layout) : RowGroups::bytes(source.rows(), size, layout),
+                fmt::format("the groups of rows of {} {}", policies, policies == 1 ? "policy" : "policies"),
+                "evaluate fewer policies at a time");
+  memory = ledger.left();
+  out.memory_left = memory;
+  // Drawn after the pass, but refused before it.
+  if (draws_replicates(options))
+    ledger.charge(bootstrap_column_bytes(options.replicates),
+                  fmt::format("a bootstrap of {} replicates", options.replicates), "fewer --replicates");
+  if (clustered)
+    out.clusters = std::make_unique<ClusterGroups>(layout);
+  else
+    out.rows = std::make_unique<RowGroups>(source.rows(), size, layout);
 }
 
 PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& policies,
@@ -94,24 +184,25 @@ PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& 
                                 const Baseline& baseline, const PassOptions& pass) {
   PassOutcome out;
   PassOptions inner = pass;
-  if (options.interval == IntervalKind::bootstrap) {
-    MemoryLedger ledger(pass.memory);
-    ledger.charge(Bootstrap::bytes(source.rows(), policies.size(), extra),
-                  fmt::format("the bootstrap of {} {}", policies.size(), policies.size() == 1 ? "policy" : "policies"),
-                  "evaluate fewer policies at a time");
-    inner.memory = ledger.left();
-    out.memory_left = inner.memory;
-    // Drawn after the pass, but refused before it.
-    ledger.charge(Bootstrap::column_bytes(options.replicates),
-                  fmt::format("a bootstrap of {} replicates", options.replicates), "fewer --replicates");
-    out.bootstrap = std::make_unique<Bootstrap>(source.rows(), policies.size(), extra);
-  }
-  const EvaluationReduction reduction(policies, rules, extra, baseline, source.schema().num_actions,
-                                      out.bootstrap.get());
+  make_groups(source, policies.size(), options, extra, inner.memory, out);
+  EvaluationExtras extras{.rows = out.rows.get(), .clusters = out.clusters.get(), .sequence_centre = {}};
+  if (options.interval == IntervalKind::sequence && options.outcome_range && options.max_weight)
+    extras.sequence_centre = (options.outcome_range->low + options.outcome_range->high) / 2;
+  const EvaluationReduction reduction(policies, rules, extra, baseline, source, extras);
   PassResult result = run_pass(source, reduction, inner);
   out.audit = std::move(result.audit);
   if (result.sums) out.sums = std::move(static_cast<EvaluationReduction::Sums&>(*result.sums).sums);
   return out;
+}
+
+/// M is known now: the largest weights come down to it.
+void clip_groups(PassOutcome& outcome, const WeightOptions& rules) {
+  for (std::size_t p = 0; p < outcome.sums.weights.size() && rules.clip == 0; ++p) {
+    const TopRows& top = outcome.sums.weights[p].top;
+    const double clip = top.count > 0 ? top.entries[static_cast<std::size_t>(top.count - 1)].weight : 0;
+    if (outcome.rows) outcome.rows->clip_top_rows(p, top, clip);
+    if (outcome.clusters) outcome.clusters->clip_top_rows(p, clip);
+  }
 }
 
 }  // namespace
@@ -119,6 +210,8 @@ PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& 
 EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& policies, const EvaluateOptions& options,
                           const PassOptions& pass) {
   require_valid(options);
+  const bool clustered = source.schema().cluster;
+  require_valid_interval(options, clustered);
   const Baseline baseline = find_baseline(options.baseline, policies);
   std::vector<std::vector<const Estimator*>> chosen;
   ExtraTerms extra;
@@ -139,7 +232,7 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   if (used != source.rows() && !options.alpha) {
     // α = 1/n counts the rows that are left, and they are known only now.
     rules.alpha = 1.0 / static_cast<double>(used);
-    outcome.bootstrap.reset();
+    outcome = {};
     outcome = run_evaluation_pass(source, policies, options, rules, extra, baseline, pass);
   }
 
@@ -148,15 +241,12 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   report.skipped_rows = skipped;
   report.audit = std::move(outcome.audit);
   report.loss = outcome.sums.loss;
-  std::vector<Bounds> bounds;
-  if (outcome.bootstrap) {
-    for (std::size_t p = 0; p < policies.size() && rules.clip == 0; ++p) {
-      const TopRows& top = outcome.sums.weights[p].top;
-      outcome.bootstrap->clip_top_rows(p, top, top.entries[static_cast<std::size_t>(top.count - 1)].weight);
-    }
-    bounds = bootstrap_intervals(outcome, bootstrap_columns(chosen, baseline), options, pass.threads);
-  }
-  report_policies({outcome.sums, chosen, extra, rules, baseline, options}, policies, bounds, report);
+  clip_groups(outcome, rules);
+  if (clustered) report.clusters = outcome.clusters->table().groups;
+  std::vector<EstimateFacts> facts = estimate_facts(outcome, estimate_columns(chosen, baseline), options, pass.threads);
+  const bool reward = source.schema().outcome == Outcome::reward;
+  report_policies({outcome.sums, chosen, extra, rules, baseline, options, outcome.groups(), clustered, reward},
+                  policies, std::move(facts), report);
   return report;
 }
 

@@ -16,14 +16,16 @@ struct EvaluationReduction::BaselineColumns {
 };
 
 EvaluationReduction::EvaluationReduction(const std::vector<NamedPolicy>& policies, const WeightOptions& rules,
-                                         const ExtraTerms& extra, const Baseline& baseline, int num_actions,
-                                         Bootstrap* bootstrap)
+                                         const ExtraTerms& extra, const Baseline& baseline, const Source& source,
+                                         const EvaluationExtras& extras)
     : policies_(policies),
       rules_(rules),
       extra_(extra),
       baseline_(baseline),
-      num_actions_(num_actions),
-      bootstrap_(bootstrap) {
+      num_actions_(source.schema().num_actions),
+      group_blocks_(source.group_blocks()),
+      extras_(extras),
+      layout_(policies.size(), extra) {
   if (baseline.kind == Baseline::Kind::policy) order_.push_back(baseline.policy);
   for (std::size_t p = 0; p < policies.size(); ++p) {
     if (!baseline.is(p)) order_.push_back(p);
@@ -42,6 +44,10 @@ ReductionBytes EvaluationReduction::bytes() const {
   std::size_t sums = sizeof(WeightSums) + sizeof(AdditiveSums) + moments;
   if (baseline_.kind != Baseline::Kind::none) sums += sizeof(DifferenceSums) + sizeof(AdditiveSums) + moments;
   ReductionBytes bytes{.partial = policies_.size() * sums, .help = "fewer policies at a time"};
+  const auto blocks = static_cast<std::size_t>(group_blocks_);
+  if (extras_.clusters != nullptr) bytes.partial += blocks * ClusterGroups::block_bytes(layout_);
+  if (extras_.rows != nullptr && extras_.rows->by_block())
+    bytes.partial += blocks * (layout_.width() * sizeof(double) + policies_.size() * sizeof(TopRows));
   for (std::size_t p = 0; p < policies_.size(); ++p) {
     const std::size_t columns =
         has_labels(p) ? static_cast<std::size_t>(num_actions_) * kBlockRows * sizeof(double) : 0;
@@ -56,6 +62,8 @@ std::unique_ptr<Reduction::Partial> EvaluationReduction::make() const {
   sums.weights.resize(policies_.size());
   sums.additive.resize(policies_.size());
   sums.given.resize(policies_.size() * extra_.given.size());
+  if (extras_.sequence_centre) sums.epochs.resize(policies_.size());
+  if (extras_.sequence_centre) sums.epoch_differences.resize(policies_.size());
   if (baseline_.kind == Baseline::Kind::none) return partial;
   sums.difference.resize(sums.weights.size());
   sums.additive_difference.resize(sums.additive.size());
@@ -71,6 +79,9 @@ void EvaluationReduction::compute(const Block& block, Partial& out) const {
   // The additive sums are centred on the block's mean loss. Others sum the losses last, when the policies have
   // brought them into cache.
   if (extra_.labels) sums.loss = column_moments(block.loss, block.rows);
+  for (EpochMoments& epochs : sums.epochs) epochs.epochs.clear();
+  for (EpochMoments& epochs : sums.epoch_differences) epochs.epochs.clear();
+  if (extras_.clusters != nullptr) extras_.clusters->begin_block(block, sums.clusters);
   for (std::size_t first = 0; first < order_.size(); first += kPolicyBatch) {
     std::array<const TargetPolicy*, kPolicyBatch> batch{};
     const std::size_t count = std::min(batch.size(), order_.size() - first);
@@ -81,7 +92,11 @@ void EvaluationReduction::compute(const Block& block, Partial& out) const {
       add_policy(block, order_[first + k], weights + k * kBlockRows, base, *scratch, sums);
   }
   if (!extra_.labels) sums.loss = column_moments(block.loss, block.rows);
-  if (bootstrap_ != nullptr) bootstrap_->add_block_losses(block);
+  if (extras_.rows == nullptr) return;
+  if (extras_.rows->by_block())
+    add_block_sums(block, sums);
+  else
+    extras_.rows->add_block_losses(block);
 }
 
 void EvaluationReduction::merge(Partial& earlier, const Partial& later) const {
@@ -99,6 +114,20 @@ void EvaluationReduction::merge(Partial& earlier, const Partial& later) const {
   }
   for (std::size_t g = 0; g < into.given_difference.size(); ++g)
     into.given_difference[g].merge(from.given_difference[g]);
+  into.blocks.insert(into.blocks.end(), from.blocks.begin(), from.blocks.end());
+  into.clusters.append(from.clusters);
+  for (std::size_t p = 0; p < into.epochs.size(); ++p) {
+    into.epochs[p].merge(from.epochs[p]);
+    into.epoch_differences[p].merge(from.epoch_differences[p]);
+  }
+}
+
+void EvaluationReduction::visit_in_order(Partial& part) const {
+  EvaluationSums& sums = static_cast<Sums&>(part).sums;
+  if (extras_.clusters != nullptr) extras_.clusters->add(sums.clusters);
+  for (const BlockSums& block : sums.blocks) extras_.rows->add_block_sums(block);
+  sums.blocks.clear();
+  sums.clusters.clear();
 }
 
 bool EvaluationReduction::has_labels(std::size_t p) const {
@@ -116,14 +145,17 @@ void EvaluationReduction::add_policy(const Block& block, std::size_t p, double* 
     label_weight_excess(block, probability, rules_.alpha, excess);
     sums.additive[p] = additive_sums(block, excess, sums.loss.mean);
   }
-  if (bootstrap_ != nullptr) bootstrap_->add_block(block, p, weights, rules_, labels ? excess : nullptr);
+  add_groups(block, p, weights, labels ? excess : nullptr, sums);
+  if (extras_.sequence_centre) add_epochs(block, p, weights, base, sums);
   for (std::size_t g = 0; g < extra_.given.size(); ++g) add_given_terms(block, p, g, weights, base, sums);
   if (baseline_.kind == Baseline::Kind::logged) {
     compute_logged_difference(block, weights, rules_, sums.weights[p], sums.difference[p]);
     if (labels) add_additive_difference(block, p, excess, base, sums);
-    return;
+  } else {
+    compute_weight_sums(block, weights, rules_, sums.weights[p]);
   }
-  compute_weight_sums(block, weights, rules_, sums.weights[p]);
+  if (extras_.clusters != nullptr && rules_.clip == 0)
+    extras_.clusters->hold_top_rows(block, p, sums.weights[p].top, sums.clusters);
   if (baseline_.is(p)) {
     base.top = sums.weights[p].top;
     if (labels) std::copy_n(excess, kBlockRows, base.excess);
@@ -131,6 +163,48 @@ void EvaluationReduction::add_policy(const Block& block, std::size_t p, double* 
     compute_difference_sums(block, weights, sums.weights[p].top, {base.weights, base.top}, rules_, sums.difference[p]);
     if (labels) add_additive_difference(block, p, excess, base, sums);
   }
+}
+
+void EvaluationReduction::add_groups(const Block& block, std::size_t p, const double* weights, const double* excess,
+                                     EvaluationSums& sums) const {
+  if (extras_.clusters != nullptr) extras_.clusters->add_block(block, p, weights, rules_, excess, sums.clusters);
+  if (extras_.rows != nullptr && !extras_.rows->by_block()) extras_.rows->add_block(block, p, weights, rules_, excess);
+}
+
+void EvaluationReduction::add_block_sums(const Block& block, EvaluationSums& sums) const {
+  BlockSums one;
+  one.first_row = block.first_row;
+  one.sums.resize(layout_.width());
+  one.sums[GroupLayout::kRows] = block.rows;
+  one.sums[GroupLayout::kLoss] = sums.loss.mean * sums.loss.count;
+  for (std::size_t p = 0; p < policies_.size(); ++p) {
+    one.set_policy(layout_, p, sums.weights[p], rules_);
+    double* own = one.sums.data() + layout_.policy(p);
+    if (has_labels(p)) {
+      const AdditiveSums& additive = sums.additive[p];
+      own[GroupLayout::kOwn + 1] = additive.pair.mean_b * additive.pair.count;
+      own[GroupLayout::kOwn] =
+          additive.pair.mean_a * additive.pair.count + additive.centre * own[GroupLayout::kOwn + 1];
+    }
+    for (std::size_t g = 0; g < extra_.given.size(); ++g) {
+      const Moments& terms = sums.given[p * extra_.given.size() + g];
+      own[layout_.given(g)] = terms.mean * terms.count;
+    }
+  }
+  sums.blocks.assign(1, std::move(one));
+}
+
+void EvaluationReduction::add_epochs(const Block& block, std::size_t p, const double* weights,
+                                     const BaselineColumns& base, EvaluationSums& sums) const {
+  alignas(kColumnAlignment) double terms[kBlockRows];
+  const double centre = *extras_.sequence_centre;
+  for (int i = 0; i < block.rows; ++i) terms[i] = weights[i] * (block.loss[i] - centre);
+  sums.epochs[p].add(block.first_row, terms, block.rows);
+  if (baseline_.kind == Baseline::Kind::none || baseline_.is(p)) return;
+  const bool logged = baseline_.kind == Baseline::Kind::logged;
+  for (int i = 0; i < block.rows; ++i)
+    terms[i] = (weights[i] - (logged ? 1.0 : base.weights[i])) * (block.loss[i] - centre);
+  sums.epoch_differences[p].add(block.first_row, terms, block.rows);
 }
 
 void EvaluationReduction::add_additive_difference(const Block& block, std::size_t p, const double* excess,
@@ -153,7 +227,8 @@ void EvaluationReduction::add_given_terms(const Block& block, std::size_t p, std
   alignas(kColumnAlignment) double terms[kBlockRows], slopes[kBlockRows], values[kBlockRows];
   estimator.weight_function({weights, rows}, parameter, values, slopes);
   for (int i = 0; i < block.rows; ++i) terms[i] = values[i] * block.loss[i];
-  if (bootstrap_ != nullptr) bootstrap_->add_block_terms(block, p, g, terms);
+  if (extras_.clusters != nullptr) extras_.clusters->add_block_terms(block, p, g, terms, sums.clusters);
+  if (extras_.rows != nullptr && !extras_.rows->by_block()) extras_.rows->add_block_terms(block, p, g, terms);
   sums.given[at] = column_moments(terms, block.rows);
   if (baseline_.kind == Baseline::Kind::none || baseline_.is(p)) return;
   if (baseline_.kind == Baseline::Kind::logged) {

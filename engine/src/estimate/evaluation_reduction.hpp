@@ -2,9 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "estimate/intervals/bootstrap.hpp"
+#include "estimate/groups/cluster_groups.hpp"
+#include "estimate/groups/row_groups.hpp"
+#include "estimate/intervals/sequence.hpp"
 #include "pass/pass_plan.hpp"
 #include "pass/pool.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
@@ -23,6 +26,18 @@ struct EvaluationSums {
   std::vector<DifferenceSums> difference;
   std::vector<AdditiveSums> additive_difference;
   std::vector<Moments> given_difference;  ///< [policies, transforms]
+  // On their way to the groups: empty as soon as the blocks' turn has come.
+  std::vector<BlockSums> blocks;
+  ClusterEntries clusters;
+  // w (y − centre), and (w − u) (y − centre) with a baseline; empty unless they are asked for.
+  std::vector<EpochMoments> epochs, epoch_differences;
+};
+
+/// What a pass fills beside its sums, each null or empty where it is not wanted.
+struct EvaluationExtras {
+  RowGroups* rows = nullptr;
+  ClusterGroups* clusters = nullptr;
+  std::optional<double> sequence_centre;  ///< for EvaluationSums::epochs
 };
 
 class EvaluationReduction final : public SizedReduction {
@@ -32,13 +47,14 @@ class EvaluationReduction final : public SizedReduction {
   };
 
   EvaluationReduction(const std::vector<NamedPolicy>& policies, const WeightOptions& rules, const ExtraTerms& extra,
-                      const Baseline& baseline, int num_actions, Bootstrap* bootstrap);
+                      const Baseline& baseline, const Source& source, const EvaluationExtras& extras);
 
   bool reads_context_by_row() const override;
   ReductionBytes bytes() const override;
   std::unique_ptr<Partial> make() const override;
   void compute(const Block& block, Partial& out) const override;
   void merge(Partial& earlier, const Partial& later) const override;
+  void visit_in_order(Partial& part) const override;
 
  private:
   /// The baseline's columns of a block, where it is a policy.
@@ -50,6 +66,12 @@ class EvaluationReduction final : public SizedReduction {
                        const BaselineColumns& base, EvaluationSums& sums) const;
   void add_additive_difference(const Block& block, std::size_t p, const double* excess, const BaselineColumns& base,
                                EvaluationSums& sums) const;
+  void add_epochs(const Block& block, std::size_t p, const double* weights, const BaselineColumns& base,
+                  EvaluationSums& sums) const;
+  void add_groups(const Block& block, std::size_t p, const double* weights, const double* excess,
+                  EvaluationSums& sums) const;
+  /// The sums of the block for groups of whole blocks, once those of all policies are there.
+  void add_block_sums(const Block& block, EvaluationSums& sums) const;
   bool has_labels(std::size_t p) const;
 
   const std::vector<NamedPolicy>& policies_;
@@ -58,7 +80,9 @@ class EvaluationReduction final : public SizedReduction {
   Baseline baseline_;
   std::vector<std::size_t> order_;  // of policies in a block: the baseline first
   int num_actions_;
-  Bootstrap* bootstrap_;
+  int group_blocks_;  // that the source gives at a time
+  EvaluationExtras extras_;
+  GroupLayout layout_;
   mutable Pool<PolicyScratch> scratch_;
 };
 

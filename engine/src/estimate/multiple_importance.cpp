@@ -228,9 +228,12 @@ Estimate pooled_estimate(const TermSums& sums, const char* name, const std::stri
   point.standard_error = std::sqrt(variance);
   point.range = all.range();
   out.standard_error = point.standard_error;
-  const auto [low, high] = interval(options.interval, options.level, all.count, point);
-  out.low = low;
-  out.high = high;
+  // Rollouts are not resampled, and the shape of their terms is not known: kinds that need more are normal.
+  const bool simple = options.interval == IntervalKind::student || options.interval == IntervalKind::bernstein;
+  const Bounds bounds =
+      interval(simple ? options.interval : IntervalKind::normal, options.level, {.rows = all.count, .point = point});
+  out.low = bounds->first;
+  out.high = bounds->second;
   return out;
 }
 
@@ -278,9 +281,11 @@ void add_multiple_importance(const std::vector<Source*>& rollouts,
       const std::size_t unit = p * kWeightings + static_cast<std::size_t>(weighting);
       const char* name = kWeightingNames[weighting];
       policy.estimates.push_back(pooled_estimate(sums.terms[unit], name, name, options, policy.diagnostics.warnings));
-      if (options.interval == IntervalKind::bootstrap && policy.estimates.back().standard_error) {
+      const bool normal = options.interval == IntervalKind::automatic || options.interval == IntervalKind::normal;
+      const bool simple = options.interval == IntervalKind::student || options.interval == IntervalKind::bernstein;
+      if (!normal && !simple && policy.estimates.back().standard_error) {
         policy.diagnostics.warnings.push_back(
-            fmt::format("{}: its interval is normal, rollouts are not resampled", name));
+            fmt::format("{}: its interval is normal, the others are {}", name, definition_of(options.interval).name));
       }
       if (!policy.difference) continue;
       policy.difference->estimates.push_back(

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
+#include <utility>
 
-#include "estimate/intervals/intervals.hpp"
+#include "estimate/intervals/interval_inputs.hpp"
 #include "estimate/warnings.hpp"
 
 namespace scrm {
@@ -95,12 +97,12 @@ Diagnostics diagnose(const WeightSums& sums) {
   return out;
 }
 
-/// What is given of an estimate: numbers beyond the largest double are not. `bootstrap` are the bounds of a bootstrap
-/// interval, and `name` is how warnings call the estimate.
-Estimate finite_estimate(const PointEstimate& point, const std::string& name, double rows,
-                         const EvaluateOptions& options, const Bounds& bootstrap, Diagnostics& diagnostics,
-                         Overflows& overflows) {
+/// What is given of an estimate: numbers beyond the largest double are not. `name` is how warnings call the estimate,
+/// and `beaten` what its limit is to lie below, where anybody asks.
+Estimate finite_estimate(const IntervalInputs& inputs, const std::string& name, const EvaluateOptions& options,
+                         const std::optional<double>& beaten, Diagnostics& diagnostics, Overflows& overflows) {
   Estimate out;
+  const PointEstimate& point = inputs.point;
   if (!point.undefined_reason.empty()) {
     diagnostics.warnings.push_back(fmt::format("{}: {}", name, point.undefined_reason));
     return out;
@@ -110,28 +112,32 @@ Estimate finite_estimate(const PointEstimate& point, const std::string& name, do
     overflows.values.emplace_back(name);
     return out;
   }
-  if (rows < 2) return out;
+  if (inputs.rows < 2 || (inputs.clustered && !(inputs.shape && inputs.shape->groups > 1))) return out;
   out.standard_error = if_finite(point.standard_error);
   if (!out.standard_error) {
     overflows.standard_errors.emplace_back(name);
     return out;
   }
-  Bounds bounds;
-  if (options.interval != IntervalKind::bootstrap) {
-    bounds = interval(options.interval, options.level, rows, point);
-  } else {
-    bounds = bootstrap;
-    if (!bounds) {
-      diagnostics.warnings.push_back(
-          fmt::format("{}: some bootstrap replicates are undefined, so there is no interval", name));
-    }
+  const Bounds bounds = interval(options.interval, options.level, inputs);
+  if (!bounds && options.interval == IntervalKind::bootstrap) {
+    diagnostics.warnings.push_back(
+        fmt::format("{}: some bootstrap replicates are undefined, so there is no interval", name));
   }
-  if (bounds) {
-    out.low = if_finite(bounds->first);
-    out.high = if_finite(bounds->second);
-    if (!out.low || !out.high) overflows.intervals.emplace_back(name);
-  }
+  if (!bounds) return out;
+  out.low = if_finite(bounds->first);
+  out.high = if_finite(bounds->second);
+  if (!out.low || !out.high) overflows.intervals.emplace_back(name);
+  if (beaten && out.low && out.high) out.confidence = confidence_below(options.interval, *beaten, inputs);
   return out;
+}
+
+/// What was found out about the estimate beside its sums.
+void add_facts(const ReportInputs& in, EstimateFacts& facts, IntervalInputs& inputs) {
+  inputs.shape = facts.shape;
+  inputs.critical = facts.critical;
+  inputs.replicates = std::move(facts.replicates);
+  inputs.clustered = in.clustered;
+  if (in.clustered && facts.shape) inputs.point.standard_error = facts.shape->standard_error;
 }
 
 /// Those of the policy as the estimator wants them.
@@ -154,20 +160,57 @@ std::optional<double> shown_parameter(const ReportInputs& in, const std::vector<
   return parameter_value(estimator, in.rules.alpha, finals[p].clip);
 }
 
+/// What t(w) can be at most.
+double largest_term_weight(const ReportInputs& in, const Estimator& estimator, const KnownBounds& bounds) {
+  switch (estimator.transform) {
+    case WeightTransform::clip:
+      return in.rules.clip > 0 ? std::min(in.rules.clip, bounds.max_weight) : bounds.max_weight;
+    case WeightTransform::ix:
+      return std::min(1 / in.rules.alpha, bounds.max_weight);
+    case WeightTransform::given:
+      return std::numeric_limits<double>::infinity();
+    case WeightTransform::none:
+      break;
+  }
+  return bounds.max_weight;
+}
+
+/// The empirical-likelihood value itself, beside the estimates whose intervals it has.
+Estimate likelihood_estimate(const IntervalInputs& inputs, const EvaluateOptions& options) {
+  const LikelihoodInterval found = cressie_read(*inputs.controlled, inputs.outcome, options.level);
+  Estimate out;
+  out.estimator = definition_of(IntervalKind::cressie_read).name;
+  out.value = if_finite(found.value);
+  out.standard_error = if_finite(found.standard_error);
+  out.low = if_finite(found.low);
+  out.high = if_finite(found.high);
+  if (options.at_least) out.confidence = confidence_below(options.interval, *options.at_least, inputs);
+  return out;
+}
+
 PolicyReport report_policy(const ReportInputs& in, const std::vector<FinalSums>& finals, std::size_t p,
-                           std::span<const Bounds> bootstrap) {
+                           const KnownBounds& bounds, std::span<EstimateFacts> facts, IntervalDoubts& doubts) {
   PolicyReport out;
   out.diagnostics = diagnose(finals[p].weights);
   Overflows overflows;
+  std::optional<Estimate> likelihood;
   for (std::size_t e = 0; e < in.chosen[p].size(); ++e) {
     const Estimator& estimator = *in.chosen[p][e];
     const PolicyTotals totals = totals_for(in, finals, p, estimator);
-    Estimate one = finite_estimate(estimator.point(totals), estimator.name, totals.rows, in.options,
-                                   bootstrap.empty() ? Bounds() : bootstrap[e], out.diagnostics, overflows);
+    IntervalInputs inputs{.rows = totals.rows, .point = estimator.point(totals)};
+    add_facts(in, facts[e], inputs);
+    add_value_inputs(estimator, totals, bounds, largest_term_weight(in, estimator, bounds), inputs);
+    inputs.outcome = bounds.outcome;
+    if (!in.sums.epochs.empty()) inputs.epochs = &in.sums.epochs[p];
+    Estimate one = finite_estimate(inputs, estimator.name, in.options, in.options.at_least, out.diagnostics, overflows);
     one.estimator = estimator.name;
     one.parameter = shown_parameter(in, finals, p, estimator);
+    if (one.low && inputs.shape) doubts.add(estimator.name, *inputs.shape);
+    if (in.options.interval == IntervalKind::cressie_read && one.low)
+      likelihood = likelihood_estimate(inputs, in.options);
     out.estimates.push_back(std::move(one));
   }
+  if (likelihood) out.estimates.push_back(*likelihood);
   add_overflow_warnings(overflows, out.diagnostics);
   return out;
 }
@@ -195,7 +238,8 @@ DifferenceTotals difference_totals(const ReportInputs& in, const std::vector<Fin
 
 /// Adds the difference to the report of policy p. What is wrong with either side is said of that side already.
 void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals, std::size_t p,
-                    const std::string& baseline_name, std::span<const Bounds> bootstrap, PolicyReport& report) {
+                    const std::string& baseline_name, const KnownBounds& bounds, std::span<EstimateFacts> facts,
+                    IntervalDoubts& doubts, PolicyReport& report) {
   const std::vector<const Estimator*> estimators = difference_estimators(in.chosen, in.baseline, p);
   const bool logged = in.baseline.kind == Baseline::Kind::logged;
   DifferenceTotals totals = difference_totals(in, finals, p);
@@ -218,10 +262,17 @@ void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals
     Estimate one;
     if (totals.policy.undefined_reason.empty() && totals.baseline.undefined_reason.empty()) {
       const std::string name = fmt::format("{} minus {}", estimator.name, baseline_name);
-      const PointEstimate point = difference_point(estimator)(totals);
-      one = finite_estimate(point, name, totals.rows, in.options, bootstrap.empty() ? Bounds() : bootstrap[e],
-                            point.undefined_reason.empty() ? unsaid : report.diagnostics,
+      IntervalInputs inputs{.rows = totals.rows, .point = difference_point(estimator)(totals)};
+      add_facts(in, facts[e], inputs);
+      add_difference_inputs(estimator, totals, bounds, logged, inputs);
+      inputs.outcome = bounds.outcome;
+      if (!in.sums.epoch_differences.empty()) inputs.epochs = &in.sums.epoch_differences[p];
+      one = finite_estimate(inputs, name, in.options, in.options.at_least ? std::optional(0.0) : std::nullopt,
+                            inputs.point.undefined_reason.empty() ? unsaid : report.diagnostics,
                             own_is_whole ? overflows : unsaid_overflows);
+      // A difference that does not vary while outcomes do is that of a policy to itself.
+      if (one.low && inputs.shape && inputs.shape->varies() && !doubts.has(estimator.name))
+        doubts.add(name, *inputs.shape);
     }
     one.estimator = estimator.name;
     one.parameter = shown_parameter(in, finals, p, estimator);
@@ -245,24 +296,42 @@ std::vector<const Estimator*> difference_estimators(const std::vector<std::vecto
   return out;
 }
 
-void report_policies(const ReportInputs& in, const std::vector<NamedPolicy>& policies,
-                     const std::vector<Bounds>& bootstrap, EvaluationReport& report) {
+std::vector<EstimateColumn> estimate_columns(const std::vector<std::vector<const Estimator*>>& chosen,
+                                             const Baseline& baseline) {
+  std::vector<EstimateColumn> columns;
+  for (std::size_t p = 0; p < chosen.size(); ++p) {
+    for (const Estimator* estimator : chosen[p]) columns.push_back({p, estimator, {}});
+    for (const Estimator* estimator : difference_estimators(chosen, baseline, p))
+      columns.push_back({p, estimator, baseline});
+  }
+  return columns;
+}
+
+void report_policies(const ReportInputs& in, const std::vector<NamedPolicy>& policies, std::vector<EstimateFacts> facts,
+                     EvaluationReport& report) {
   std::vector<FinalSums> finals;
   for (const WeightSums& sums : in.sums.weights) finals.push_back(add_top_rows(sums, in.rules));
-  std::span<const Bounds> left = bootstrap;
-  const auto next = [&left](std::size_t count) {
-    const std::span<const Bounds> some = left.empty() ? left : left.first(count);
-    if (!left.empty()) left = left.subspan(count);
-    return some;
-  };
+  const KnownBounds bounds = known_bounds(in.options, in.sums.loss, in.reward);
+  report.interval_assumption = interval_assumption(in.options.interval, bounds, in.reward);
+  std::span<EstimateFacts> left = facts;
+  const auto next = [&left](std::size_t count) { return std::exchange(left, left.subspan(count)).first(count); };
   for (std::size_t p = 0; p < policies.size(); ++p) {
-    report.policies.push_back(report_policy(in, finals, p, next(in.chosen[p].size())));
-    report.policies.back().name = policies[p].name;
-    if (in.baseline.kind == Baseline::Kind::none || in.baseline.is(p)) continue;
-    const std::string name =
-        in.baseline.kind == Baseline::Kind::logged ? kLoggedBaseline : policies[in.baseline.policy].name;
-    add_difference(in, finals, p, name, next(difference_estimators(in.chosen, in.baseline, p).size()),
-                   report.policies.back());
+    require_within(bounds, finals[p].weights.top.entries[0].weight, policies[p].name);
+    IntervalDoubts doubts;
+    PolicyReport& policy =
+        report.policies.emplace_back(report_policy(in, finals, p, bounds, next(in.chosen[p].size()), doubts));
+    policy.name = policies[p].name;
+    if (in.baseline.kind != Baseline::Kind::none && !in.baseline.is(p)) {
+      const std::string name =
+          in.baseline.kind == Baseline::Kind::logged ? kLoggedBaseline : policies[in.baseline.policy].name;
+      add_difference(in, finals, p, name, bounds, next(difference_estimators(in.chosen, in.baseline, p).size()), doubts,
+                     policy);
+    }
+    if (in.clustered && in.groups->groups < 2 && finals[p].weights.weight.count > 1)
+      policy.diagnostics.warnings.emplace_back(
+          "all rows belong to one cluster: no variance, no standard error and no interval can be given");
+    if (in.groups != nullptr) doubts.weights = shape_of_weights(*in.groups, p);
+    add_interval_warnings(doubts, in.options.interval, finals[p].weights.weight.count, policy.diagnostics);
   }
 }
 

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "estimate/difference.hpp"
 #include "estimate/evaluation_reduction.hpp"
+#include "estimate/intervals/intervals.hpp"
 #include "scrm/engine/estimate/estimator.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
 
@@ -20,18 +20,28 @@ struct ReportInputs {
   const WeightOptions& rules;
   const Baseline& baseline;
   const EvaluateOptions& options;
+  const GroupTable* groups;  ///< null where nothing was asked of them
+  bool clustered;            ///< the groups are clusters of rows
+  bool reward;               ///< how messages show outcomes
 };
+
+/// What is known of an estimate beside its sums.
+struct EstimateFacts {
+  std::optional<Shape> shape;
+  std::optional<double> critical;                 ///< simultaneous intervals
+  std::optional<std::vector<double>> replicates;  ///< bootstrap, sorted; none where some are not defined
+};
+
+/// The estimates of every policy and then its differences: the order of EstimateFacts.
+std::vector<EstimateColumn> estimate_columns(const std::vector<std::vector<const Estimator*>>& chosen,
+                                             const Baseline& baseline);
 
 /// The estimators that a policy's difference is given for: those of both sides.
 std::vector<const Estimator*> difference_estimators(const std::vector<std::vector<const Estimator*>>& chosen,
                                                     const Baseline& baseline, std::size_t p);
 
-/// Ends of an interval.
-using Bounds = std::optional<std::pair<double, double>>;
-
-/// Adds the reports of all policies. `bootstrap` are the ends of bootstrap intervals, or none: for each policy those of
-/// its estimators, then those of its differences.
-void report_policies(const ReportInputs& in, const std::vector<NamedPolicy>& policies,
-                     const std::vector<Bounds>& bootstrap, EvaluationReport& report);
+/// Adds the reports of all policies.
+void report_policies(const ReportInputs& in, const std::vector<NamedPolicy>& policies, std::vector<EstimateFacts> facts,
+                     EvaluationReport& report);
 
 }  // namespace scrm

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "estimate/intervals/automatic.hpp"
 #include "scrm/engine/pass/summary.hpp"
 
 namespace scrm {
@@ -31,6 +33,50 @@ void add_overflow_warnings(const Overflows& overflows, Diagnostics& diagnostics)
   warn(overflows.values, "the value", ": it is left out");
   warn(overflows.standard_errors, "the variance", ": there is no standard error and no interval");
   warn(overflows.intervals, "the interval", ": it is left out");
+}
+
+void IntervalDoubts::add(const std::string& name, const Shape& shape) {
+  if (!is_doubtful(shape)) return;
+  if (!shape.varies()) {
+    without_spread.push_back(name);
+    return;
+  }
+  decided_by_few.push_back(name);
+  const double deciding = 1 / shape.concentration;
+  fewest = fewest > 0 ? std::min(fewest, deciding) : deciding;
+}
+
+bool IntervalDoubts::has(const std::string& name) const {
+  const auto in = [&name](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return in(decided_by_few) || in(without_spread);
+}
+
+void add_interval_warnings(const IntervalDoubts& doubts, IntervalKind kind, double rows, Diagnostics& diagnostics) {
+  const bool rests_on_bounds = kind == IntervalKind::cressie_read || kind == IntervalKind::clopper_pearson;
+  if (rests_on_bounds) return;
+  std::vector<std::string>& warnings = diagnostics.warnings;
+  constexpr const char* kAdvice = "log more rows, or give --outcome-range with --interval cressie-read";
+  if (!doubts.without_spread.empty()) {
+    warnings.push_back(fmt::format("{}: nothing varies in the rows seen, and the interval knows of nothing else; {}",
+                                   fmt::join(doubts.without_spread, ", "), kAdvice));
+  }
+  if (!doubts.decided_by_few.empty()) {
+    const double deciding = std::max(1.0, std::round(doubts.fewest));
+    warnings.push_back(fmt::format("{}: {:.0f} {}, and the interval may not hold; {}",
+                                   fmt::join(doubts.decided_by_few, ", "), deciding,
+                                   deciding == 1 ? "row decides" : "rows decide", kAdvice));
+  }
+  const bool said = std::any_of(warnings.begin(), warnings.end(), [](const std::string& warning) {
+    return warning.find("effective sample size") != std::string::npos;
+  });
+  if (doubts.weights && diagnostics.ess && !said && are_weights_doubtful(*doubts.weights, *diagnostics.ess, rows)) {
+    warnings.push_back(
+        fmt::format("the effective sample size is {:.0f} of {:.0f} rows, with heavy weights among them: rows of a kind "
+                    "that was not logged could change the estimates, and intervals may not hold",
+                    *diagnostics.ess, rows));
+  }
 }
 
 void add_weight_warnings(double rows, Diagnostics& diagnostics) {

@@ -1,6 +1,11 @@
 /// What a practitioner should know before trusting an estimate, in words.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimate/groups/shape.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
 
 namespace scrm {
@@ -12,6 +17,20 @@ struct Overflows {
 
 /// Says which numbers are missing because losses or weights are too large for them, and what to do.
 void add_overflow_warnings(const Overflows& overflows, Diagnostics& diagnostics);
+
+/// Estimates whose intervals may not hold what they say, by reason.
+struct IntervalDoubts {
+  std::vector<std::string> decided_by_few, without_spread;
+  double fewest = 0;             ///< rows (or clusters) that decide the worst of them
+  std::optional<Shape> weights;  ///< of the mean weight
+
+  /// Looks at the shape of an estimate.
+  void add(const std::string& name, const Shape& shape);
+  bool has(const std::string& name) const;
+};
+
+/// Adds what is doubtful about intervals of this kind; some rest on bounds that the user knows, and have no doubts.
+void add_interval_warnings(const IntervalDoubts& doubts, IntervalKind kind, double rows, Diagnostics& diagnostics);
 
 /// Adds the warnings that weights call for: their mean is not one, few rows count, one row dominates, one row only.
 void add_weight_warnings(double rows, Diagnostics& diagnostics);

@@ -63,6 +63,7 @@ void reduce_group(PassState& pass, BlockLoader& loader, Item& item) {
 
 /// Serial, in order: the upper part of the tree.
 void merge_group(PassState& pass, Item& item, const Progress& progress) {
+  pass.reduction.visit_in_order(*item.sums);
   pass.tree.add(std::move(item.sums));
   pass.audit.merge(item.audit);
   if (!progress) return;

@@ -37,6 +37,7 @@ struct EvaluateCommand {
   std::string clip = "auto";
   std::string alpha = "auto";
   bool reward = false;
+  std::string outcome_range;
   EvaluateOptions options;
 };
 
@@ -124,6 +125,13 @@ EvaluationReport evaluate_rows(const EvaluateCommand& command, Dataset dataset) 
   return report;
 }
 
+/// What was given as rewards, as the losses that are evaluated.
+void as_losses(EvaluateOptions& options) {
+  if (options.outcome_range)
+    options.outcome_range = OutcomeRange{-options.outcome_range->high, -options.outcome_range->low};
+  if (options.at_least) options.at_least = -*options.at_least;
+}
+
 void run_evaluate(EvaluateCommand& command) {
   if (!command.holdout_of.empty()) {
     if (!command.logging_policies.empty()) fail_usage("--holdout-of and --logging-policy exclude each other");
@@ -137,12 +145,18 @@ void run_evaluate(EvaluateCommand& command) {
   if (command.options.baseline.empty()) fail_usage("--baseline is empty: give `logged`, a policy file or a target");
   command.options.clip = number_or_auto(command.clip, "--clip");
   command.options.alpha = number_or_auto(command.alpha, "--alpha");
+  if (!command.outcome_range.empty()) {
+    const auto [low, high] = parse_range(command.outcome_range, "--outcome-range");
+    command.options.outcome_range = OutcomeRange{low, high};
+  }
   const Stopwatch watch;
   ReadOptions read;
   read.reward = command.reward;
   read.targets = command.targets;
+  read.cluster = true;
   Dataset dataset(command.data, read);
   const Outcome outcome = dataset.schema().outcome.value_or(Outcome::loss);
+  if (outcome == Outcome::reward) as_losses(command.options);
   EvaluationReport report = evaluate_rows(command, std::move(dataset));
 
   EvaluationContext context;
@@ -166,7 +180,7 @@ void run_evaluate(EvaluateCommand& command) {
 void add_evaluate_command(CLI::App& program) {
   auto command = std::make_shared<EvaluateCommand>();
   CLI::App& app = *program.add_subcommand("evaluate", "Estimate what other policies would have cost, from logged rows");
-  app.footer(estimator_help(estimator_names()) +
+  app.footer(estimator_help(estimator_names()) + interval_help() +
              "\nExample:\n  scrm evaluate logs --policy new.toml --policy old.toml --interval student");
   app.add_option("data", command->data, "Shards (.h5 files) or folders of them")->required()->type_name("DATA");
   app.add_option("--policy", command->policies, "A policy file; repeat it for more")
@@ -186,14 +200,28 @@ void add_evaluate_command(CLI::App& program) {
   app.add_option("--clip", command->clip, "M of `clipped`; auto is the fifth-largest weight")->type_name("X|auto");
   app.add_option("--alpha", command->alpha, "alpha in the formulas below; auto is one over the rows")
       ->type_name("X|auto");
-  const std::map<std::string, IntervalKind> kinds = {{"normal", IntervalKind::normal},
-                                                     {"student", IntervalKind::student},
-                                                     {"bernstein", IntervalKind::bernstein},
-                                                     {"bootstrap", IntervalKind::bootstrap}};
-  choose_among(app.add_option("--interval", command->options.interval,
-                              "normal, student, bernstein or bootstrap; default normal"),
-               kinds)
+  std::map<std::string, IntervalKind> kinds;
+  std::string kind_names;
+  for (const IntervalDefinition& interval : all_intervals()) {
+    kinds[interval.name] = interval.kind;
+    kind_names += (kind_names.empty() ? "" : ", ") + std::string(interval.name);
+  }
+  choose_among(
+      app.add_option("--interval", command->options.interval, fmt::format("{}; see below. Default auto", kind_names)),
+      kinds)
       ->type_name("KIND");
+  app.add_option("--outcome-range", command->outcome_range,
+                 "Where outcomes are known to lie, as in 0:1; default where those seen do")
+      ->type_name("LOW:HIGH");
+  app.add_option("--max-weight", command->options.max_weight,
+                 "The largest weight that there can be, for intervals that need bounds; default none")
+      ->type_name("X");
+  app.add_flag("--simultaneous", command->options.simultaneous,
+               "Intervals that hold for all policies at once (by the bootstrap), for whoever picks the best of many");
+  app.add_option("--at-least", command->options.at_least,
+                 "Say how sure one may be that a policy does at least as well as this outcome, and that it is better "
+                 "than the baseline")
+      ->type_name("X");
   app.add_option("--level", command->options.level, "Level of the interval; default 0.95")->type_name("P");
   app.add_option("--seed", command->options.seed, "Seed of the bootstrap; default 0")->type_name("S");
   app.add_option("--replicates", command->options.replicates, "Replicates of the bootstrap; default 1000")

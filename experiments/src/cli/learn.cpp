@@ -124,19 +124,6 @@ void parse_lambda(LearnCommand& command) {
   }
 }
 
-void parse_bound(LearnCommand& command) {
-  if (command.bound.empty()) return;
-  const std::size_t colon = command.bound.find(':', 1);
-  const auto usage_error = [&command]() -> Error {
-    return {ErrorKind::usage, fmt::format("--bound is '{}', but must read LO:HI, such as -3:3", command.bound)};
-  };
-  if (colon == std::string::npos) throw usage_error();
-  const auto low = number_option(command.bound.substr(0, colon));
-  const auto high = number_option(command.bound.substr(colon + 1));
-  if (!low || !high) throw usage_error();
-  command.options.minimize.bound = {{*low, *high}};
-}
-
 std::string output_path(const LearnCommand& command, double lambda, std::size_t policies) {
   if (policies == 1) return command.out;
   const std::size_t dot = command.out.rfind(".toml");
@@ -207,7 +194,7 @@ void run_learn(LearnCommand& command) {
   options.alpha = number_or_auto(command.alpha, "--alpha");
   options.clip = number_or_auto(command.clip, "--clip");
   parse_lambda(command);
-  parse_bound(command);
+  if (!command.bound.empty()) command.options.minimize.bound = parse_range(command.bound, "--bound");
   options.standardize = true;
   if (!(command.holdout >= 0 && command.holdout < 1)) {
     fail_usage(fmt::format("--holdout is {}, but must lie in [0, 1)", command.holdout));

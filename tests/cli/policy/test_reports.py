@@ -71,7 +71,7 @@ class Forms(ProgramTest):
         policy = self.dir / "p.toml"
         policy.write_text(GAUSSIAN.format(1.0, [0.0, 0.0, 0.0, 0.0]))
         args = ("evaluate", data, "--policy", policy, "--json")
-        self.assertEqual(json.loads(run(*args).stdout)["interval"], {"kind": "normal", "level": 0.95})
+        self.assertEqual(json.loads(run(*args).stdout)["interval"], {"kind": "auto", "level": 0.95})
         for kind in ("student", "bernstein", "bootstrap"):
             found = json.loads(run(*args, "--interval", kind, "--level", 0.9).stdout)
             self.assertEqual(found["interval"], {"kind": kind, "level": 0.9})

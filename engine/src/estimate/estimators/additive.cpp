@@ -36,6 +36,11 @@ double replicate(const ReplicateTotals& totals) {
   return (totals.additive_u - totals.loss / totals.rows * totals.additive_s) / totals.rows;
 }
 
+/// Of t = y + (y − ȳ) S, with ȳ as it is: as its standard error takes it.
+double influence(const ReplicateTotals& all, const ReplicateTotals& group) {
+  return group.additive_u - all.loss / all.rows * group.additive_s - group.rows * replicate(all);
+}
+
 }  // namespace
 
 /// Label by label, w_k = π_k / (p_k + α π_k).
@@ -47,6 +52,7 @@ const Estimator kAdditiveEstimator = {
     .inapplicable_reason = inapplicable_reason,
     .point = additive,
     .replicate = replicate,
+    .influence = influence,
     .difference = difference,
     .learning = LearningRule{.form = RiskForm::labels},
 };

@@ -133,6 +133,27 @@ double replicate_mean_of_terms(const ReplicateTotals& totals) {
   return totals.terms / totals.rows;
 }
 
+double influence_on_mean_of_terms(const ReplicateTotals& all, const ReplicateTotals& group) {
+  return group.terms - group.rows * (all.terms / all.rows);
+}
+
+double influence_of(const Estimator& estimator, const ReplicateTotals& all, const ReplicateTotals& group) {
+  if (estimator.influence != nullptr) return estimator.influence(all, group);
+  if (estimator.replicate == replicate_mean_of_terms) return influence_on_mean_of_terms(all, group);
+  // A central difference: the group counts a little more, and a little less.
+  constexpr double kStep = 1e-4;
+  const auto with = [&](double share) {
+    return estimator.replicate({.rows = all.rows + share * group.rows,
+                                .loss = all.loss + share * group.loss,
+                                .weight = all.weight + share * group.weight,
+                                .weighted_loss = all.weighted_loss + share * group.weighted_loss,
+                                .terms = all.terms + share * group.terms,
+                                .additive_u = all.additive_u + share * group.additive_u,
+                                .additive_s = all.additive_s + share * group.additive_s});
+  };
+  return (with(kStep) - with(-kStep)) / (2 * kStep) * all.rows;
+}
+
 std::string always_applicable(const Schema&, const TargetPolicy&) {
   return {};
 }

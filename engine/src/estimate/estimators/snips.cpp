@@ -82,6 +82,10 @@ const Estimator kSnipsEstimator = {
     .formula = "sum(w y) / sum(w)",
     .point = snips,
     .replicate = [](const ReplicateTotals& totals) { return totals.weighted_loss / totals.weight; },
+    .influence =
+        [](const ReplicateTotals& all, const ReplicateTotals& group) {
+          return (group.weighted_loss - all.weighted_loss / all.weight * group.weight) / (all.weight / all.rows);
+        },
     .difference = difference,
     .learning = LearningRule{.form = RiskForm::ratio},
 };

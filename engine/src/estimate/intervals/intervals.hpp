@@ -1,19 +1,52 @@
-/// Confidence intervals around an estimate.
+/// Confidence intervals around an estimate, of every kind.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "estimate/groups/shape.hpp"
+#include "estimate/intervals/cressie_read.hpp"
+#include "estimate/intervals/sequence.hpp"
 #include "scrm/engine/estimate/estimator.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
 
 namespace scrm {
 
-/// [low, high] at the level, for every kind but bootstrap. Rows are the n of the estimate; at least two.
-std::pair<double, double> interval(IntervalKind kind, double level, double rows, const PointEstimate& point);
+/// Ends of an interval.
+using Bounds = std::optional<std::pair<double, double>>;
 
-/// Percentile interval of replicate values; empty when one of them is not finite.
-std::optional<std::pair<double, double>> percentile_interval(double level, std::vector<double> values);
+/// Terms between lowest and highest, whose mean differs by `offset` from the estimate.
+struct BoundedTerms {
+  double mean = 0;
+  double lowest = 0, highest = 0;
+  double offset = 0;
+};
+
+/// What intervals of an estimate are made from. What a kind does not need may be missing.
+struct IntervalInputs {
+  double rows = 0;
+  PointEstimate point;
+  std::optional<Shape> shape = {};                   ///< automatic; and student where rows are clustered
+  bool clustered = false;                            ///< the standard error is that of clusters
+  std::optional<double> critical = {};               ///< simultaneous: standard errors to either side
+  std::optional<ControlledMoments> controlled = {};  ///< cressie-read
+  std::optional<BoundedTerms> bounded = {};  ///< clopper-pearson; sequence where weights and outcomes are bounded
+  const EpochMoments* epochs = nullptr;      ///< sequence of bounded terms
+  TermBounds term_bounds = {};               ///< of the epochs' terms
+  OutcomeRange outcome = {};                 ///< cressie-read
+  std::optional<std::vector<double>> replicates = {};  ///< bootstrap, sorted
+};
+
+/// [low, high] at the level; none where the inputs do not allow it. At least two rows.
+Bounds interval(IntervalKind kind, double level, const IntervalInputs& inputs);
+
+/// How sure one may be that the estimate's limit is below x: the confidence of the one-sided interval that ends there.
+/// None where there is no interval.
+std::optional<double> confidence_below(IntervalKind kind, double x, const IntervalInputs& inputs);
+
+/// Why intervals of this kind are not made of this estimator; empty where they are.
+std::string inapplicable_interval_reason(IntervalKind kind, const Estimator& estimator);
 
 }  // namespace scrm

@@ -103,4 +103,65 @@ double student_upper_quantile(double tail, double degrees) {
   return solve_increasing([degrees](double t) { return central_probability(t, degrees); }, 1 - 2 * tail, 8.0);
 }
 
+double student_upper_tail(double t, double degrees) {
+  if (t < 0) return 1 - student_upper_tail(-t, degrees);
+  return tail_probability(t, degrees) / 2;
+}
+
+namespace {
+
+/// P(X ≤ x) for X ~ Beta(a, b).
+double beta_probability(double x, double a, double b) {
+  if (x <= 0) return 0;
+  if (x >= 1) return 1;
+  const long double wide_a = a, wide_b = b;
+  const double log_beta = static_cast<double>(std::lgamma(wide_a) + std::lgamma(wide_b) - std::lgamma(wide_a + wide_b));
+  const double front = std::exp(a * std::log(x) + b * std::log1p(-x) - log_beta);
+  if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
+  return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+}  // namespace
+
+double beta_quantile(double probability, double a, double b) {
+  if (a == 0) return 0;
+  if (b == 0) return 1;
+  // By its logarithm: quantiles of rare events are small, and their digits count.
+  double low = -745, high = 0;
+  for (int step = 0; step < 200; ++step) {
+    const double middle = low + (high - low) / 2;
+    if (middle == low || middle == high) break;
+    (beta_probability(std::exp(middle), a, b) < probability ? low : high) = middle;
+  }
+  return std::exp(low + (high - low) / 2);
+}
+
+double log_gamma_probability(double a, double x) {
+  const long double wide_a = a;
+  const double log_front = a * std::log(x) - x - static_cast<double>(std::lgamma(wide_a));
+  constexpr int kMostTerms = 10'000'000;  // √a terms suffice
+  if (x < a + 1) {
+    double term = 1 / a, sum = term;
+    for (int n = 1; n < kMostTerms && term > sum * std::numeric_limits<double>::epsilon(); ++n) {
+      term *= x / (a + n);
+      sum += term;
+    }
+    return log_front + std::log(sum);
+  }
+  // The continued fraction of the upper tail, by the modified Lentz method.
+  constexpr double kTiny = 1e-300;
+  double b = x + 1 - a, c = 1 / kTiny, d = 1 / b, result = d;
+  for (int n = 1; n < kMostTerms; ++n) {
+    const double numerator = -n * (n - a);
+    b += 2;
+    d = numerator * d + b;
+    d = 1 / (std::abs(d) < kTiny ? kTiny : d);
+    c = b + numerator / c;
+    if (std::abs(c) < kTiny) c = kTiny;
+    result *= d * c;
+    if (std::abs(d * c - 1) < std::numeric_limits<double>::epsilon()) break;
+  }
+  return std::log1p(-std::exp(log_front + std::log(result)));
+}
+
 }  // namespace scrm

@@ -34,4 +34,16 @@ std::vector<double> parse_numbers(const std::string& text, const char* option, c
   return numbers;
 }
 
+std::pair<double, double> parse_range(const std::string& text, const char* option) {
+  const std::size_t colon = text.find(':', 1);
+  const bool two = colon != std::string::npos;
+  const auto low = two ? number_option(text.substr(0, colon)) : std::nullopt;
+  const auto high = two ? number_option(text.substr(colon + 1)) : std::nullopt;
+  if (!low || !high || !(*low < *high)) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} is '{}', but must read LO:HI, the lower number first, such as -3:3", option, text));
+  }
+  return {*low, *high};
+}
+
 }  // namespace scrm

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace scrm {
@@ -16,5 +17,8 @@ std::optional<double> number_or_auto(const std::string& text, const char* option
 
 /// Numbers separated by commas; a usage Error that names the option and says what it takes otherwise.
 std::vector<double> parse_numbers(const std::string& text, const char* option, const char* takes);
+
+/// Two numbers as in -3:3, the lower first; a usage Error that names the option otherwise.
+std::pair<double, double> parse_range(const std::string& text, const char* option);
 
 }  // namespace scrm

@@ -18,12 +18,14 @@ Json number_or_null(const std::optional<double>& value) {
 }
 
 Json estimate_json(const Estimate& estimate) {
-  return {{"estimator", estimate.estimator},
-          {"value", number_or_null(estimate.value)},
-          {"stderr", number_or_null(estimate.standard_error)},
-          {"low", number_or_null(estimate.low)},
-          {"high", number_or_null(estimate.high)},
-          {"parameter", number_or_null(estimate.parameter)}};
+  Json json = {{"estimator", estimate.estimator},
+               {"value", number_or_null(estimate.value)},
+               {"stderr", number_or_null(estimate.standard_error)},
+               {"low", number_or_null(estimate.low)},
+               {"high", number_or_null(estimate.high)},
+               {"parameter", number_or_null(estimate.parameter)}};
+  if (estimate.confidence) json["confidence"] = *estimate.confidence;
+  return json;
 }
 
 Json diagnostics_json(const Diagnostics& diagnostics) {
@@ -54,6 +56,13 @@ std::string parameter_text(const Estimate& estimate) {
   return fmt::format("{} = {:.4g}", clip ? "M" : "alpha", *estimate.parameter);
 }
 
+Json interval_json(const EvaluationReport& report, const EvaluateOptions& options) {
+  Json json = {{"kind", definition_of(options.interval).name}, {"level", options.level}};
+  if (options.simultaneous) json["simultaneous"] = true;
+  if (!report.interval_assumption.empty()) json["assumes"] = report.interval_assumption;
+  return json;
+}
+
 Json estimates_json(const std::vector<Estimate>& estimates) {
   Json out = Json::array();
   for (const Estimate& estimate : estimates) out.push_back(estimate_json(estimate));
@@ -68,12 +77,29 @@ Json difference_json(const std::optional<Difference>& difference) {
 /// The estimates that a table shows of a policy; null: it is left out.
 using ShownEstimates = const std::vector<Estimate>* (*)(const PolicyReport& policy);
 
+std::string confidence_text(const std::optional<double>& confidence) {
+  if (!confidence) return "-";
+  // Certainty is not to be had: what rounds to it is said to be beyond the last digit.
+  constexpr double kAlmost = 0.9999;
+  if (*confidence > kAlmost) return "> 99.99 %";
+  if (*confidence < 1 - kAlmost) return "< 0.01 %";
+  return fmt::format("{:.2f} %", 100 * *confidence);
+}
+
 std::string estimates_table(const EvaluationReport& report, const EvaluateOptions& options, const char* value_name,
-                            ShownEstimates shown_estimates) {
+                            const std::string& confidence_name, ShownEstimates shown_estimates) {
   using Align = Table::Align;
-  Table table({"policy", "estimator", value_name, "std. error",
-               fmt::format("{:g} % interval ({})", options.level * 100, definition_of(options.interval).name), ""},
-              {Align::left, Align::left, Align::right, Align::right, Align::right, Align::left});
+  const char* kind = options.simultaneous ? "simultaneous" : definition_of(options.interval).name;
+  std::vector<std::string> heads = {"policy", "estimator", value_name, "std. error",
+                                    fmt::format("{:g} % interval ({})", options.level * 100, kind)};
+  std::vector<Align> aligned = {Align::left, Align::left, Align::right, Align::right, Align::right};
+  if (options.at_least) {
+    heads.push_back(confidence_name);
+    aligned.push_back(Align::right);
+  }
+  heads.emplace_back("");
+  aligned.push_back(Align::left);
+  Table table(heads, aligned);
   for (const PolicyReport& policy : report.policies) {
     const std::vector<Estimate>* estimates = shown_estimates(policy);
     if (estimates == nullptr) continue;
@@ -84,8 +110,12 @@ std::string estimates_table(const EvaluationReport& report, const EvaluateOption
           estimate.low && estimate.high
               ? fmt::format("[{}, {}]", shown(estimate.low, decimals), shown(estimate.high, decimals))
               : "-";
-      table.add({first ? styled(policy.name, Style::strong) : "", estimate.estimator, shown(estimate.value, decimals),
-                 shown(estimate.standard_error, decimals), interval, styled(parameter_text(estimate), Style::dim)});
+      std::vector<std::string> cells = {first ? styled(policy.name, Style::strong) : "", estimate.estimator,
+                                        shown(estimate.value, decimals), shown(estimate.standard_error, decimals),
+                                        interval};
+      if (options.at_least) cells.push_back(confidence_text(estimate.confidence));
+      cells.push_back(styled(parameter_text(estimate), Style::dim));
+      table.add(cells);
       first = false;
     }
   }
@@ -102,7 +132,7 @@ std::string difference_text(const EvaluationReport& report, const EvaluateOption
                                    ? fmt::format("the mean {} of the logged actions", to_string(outcome))
                                    : styled(name, Style::plain);
   return fmt::format("\npolicy minus {}, paired on the same rows:\n", baseline) +
-         estimates_table(report, options, "difference", [](const PolicyReport& policy) {
+         estimates_table(report, options, "difference", "better", [](const PolicyReport& policy) {
            return policy.difference ? &policy.difference->estimates : nullptr;
          });
 }
@@ -141,16 +171,18 @@ Json evaluation_json(const EvaluationReport& report, const EvaluateOptions& opti
     const std::int64_t count = report.audit.counts[static_cast<std::size_t>(reason)];
     if (count > 0) reasons[key(static_cast<BadRowReason>(reason))] = count;
   }
-  return {
+  Json json = {
       {"rows", report.rows},
       {"skipped_rows", report.skipped_rows},
       {"skipped_rows_by_reason", std::move(reasons)},
       {"seconds", context.seconds},
       {"threads", context.threads},
       {"outcome", to_string(context.outcome)},
-      {"interval", {{"kind", definition_of(options.interval).name}, {"level", options.level}}},
+      {"interval", interval_json(report, options)},
       {"logged_loss", {{"mean", report.loss.true_mean()}, {"min", report.loss.lowest}, {"max", report.loss.highest}}},
       {"policies", std::move(policies)}};
+  if (report.clusters) json["clusters"] = *report.clusters;
+  return json;
 }
 
 std::string evaluation_text(const EvaluationReport& report, const EvaluateOptions& options,
@@ -161,10 +193,17 @@ std::string evaluation_text(const EvaluationReport& report, const EvaluateOption
   const int decimals = decimals_for(shown_error, report.loss.mean);
   std::string text = fmt::format("{} in {} ({:.1f} million rows/s on {})\n", counted(report.rows, "row"),
                                  human_seconds(context.seconds), rate / 1e6, counted(context.threads, "thread"));
+  if (report.clusters)
+    text += fmt::format("in {}: rows of one are not taken as independent\n", counted(*report.clusters, "cluster"));
   text += fmt::format("mean {} of the logged actions: {}{}\n\n", to_string(context.outcome),
                       styled(shown(report.loss.true_mean(), decimals), Style::strong),
                       shown_error ? fmt::format(" (std. error {})", shown(shown_error, decimals)) : "");
-  text += estimates_table(report, options, "value", [](const PolicyReport& policy) { return &policy.estimates; });
+  // The engine's losses, as the user's outcome.
+  const double beaten = (context.outcome == Outcome::reward ? -1 : 1) * options.at_least.value_or(0);
+  const std::string beats = fmt::format("{} {:g}", context.outcome == Outcome::reward ? "at least" : "at most", beaten);
+  text +=
+      estimates_table(report, options, "value", beats, [](const PolicyReport& policy) { return &policy.estimates; });
+  if (!report.interval_assumption.empty()) text += fmt::format("  (intervals assume {})\n", report.interval_assumption);
   text += difference_text(report, options, context.outcome) + "\n" + diagnostics_table(report);
   if (report.skipped_rows > 0) {
     text += fmt::format("\n{} {} left out:\n", counted(report.skipped_rows, "bad row"),

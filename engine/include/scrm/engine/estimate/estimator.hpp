@@ -28,7 +28,7 @@ struct PolicyTotals {
   AdditiveSums additive;         ///< y + (y − c) S and S; only with `label_sums`
 };
 
-/// Sums of one bootstrap replicate, in plain units.
+/// Sums of one bootstrap replicate, or of a group of rows, in plain units.
 struct ReplicateTotals {
   double rows = 0, loss = 0;
   double weight = 0, weighted_loss = 0, terms = 0;
@@ -97,6 +97,7 @@ struct LearningRule {
 std::string always_applicable(const Schema& schema, const TargetPolicy& policy);
 PointEstimate mean_of_terms(const PolicyTotals& totals);
 double replicate_mean_of_terms(const ReplicateTotals& totals);
+double influence_on_mean_of_terms(const ReplicateTotals& all, const ReplicateTotals& group);
 PointEstimate mean_of_term_differences(const DifferenceTotals& totals);
 
 /// One estimator. What is not said is that of an average of terms t(w) y, t(w) = w.
@@ -111,6 +112,10 @@ struct Estimator {
   std::string (*inapplicable_reason)(const Schema& schema, const TargetPolicy& policy) = always_applicable;
   PointEstimate (*point)(const PolicyTotals& totals) = mean_of_terms;
   double (*replicate)(const ReplicateTotals& totals) = replicate_mean_of_terms;
+  /// What a group of rows adds to n (value − its limit), to first order: for averages Σ t − rows · value. It tells how
+  /// skewed the estimate is, and its error where rows come in clusters. Null: from small changes of `replicate`'s
+  /// totals, or where that is replicate_mean_of_terms, influence_on_mean_of_terms.
+  double (*influence)(const ReplicateTotals& all, const ReplicateTotals& group) = nullptr;
   /// Of a policy minus a baseline, with the variance of the paired rows. Null: mean_of_term_differences where `point`
   /// is mean_of_terms, and no differences are given where it is another.
   PointEstimate (*difference)(const DifferenceTotals& totals) = nullptr;
@@ -146,6 +151,9 @@ double parameter_value(const Estimator& estimator, double alpha, double clip);
 
 /// Throws a usage Error unless what is given is above zero and finite.
 void require_valid_parameters(const std::optional<double>& alpha, const std::optional<double>& clip);
+
+/// The estimator's influence, whichever way it is given.
+double influence_of(const Estimator& estimator, const ReplicateTotals& all, const ReplicateTotals& group);
 
 /// (Σw)² / Σw² = n mean² / (mean² + square_sum / n): the unit of the weights cancels. 0 where there is no weight.
 double effective_sample_size(const Moments& weights);

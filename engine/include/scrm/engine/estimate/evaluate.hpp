@@ -20,7 +20,7 @@ struct EvaluateOptions {
   std::vector<std::string> estimators;  ///< empty: all that apply
   std::optional<double> clip;           ///< M; unset: the fifth-largest weight
   std::optional<double> alpha;          ///< α; unset: 1 / rows
-  IntervalKind interval = IntervalKind::normal;
+  IntervalKind interval = IntervalKind::automatic;
   double level = 0.95;
   /// What is known of losses and weights, for intervals that need bounds. Without a range that of the losses seen is
   /// taken, without a largest weight there is none.
@@ -31,6 +31,10 @@ struct EvaluateOptions {
   bool skip_bad_rows = false;
   /// What each policy is compared with: kLoggedBaseline, the name of one of the policies, or nothing at all.
   std::string baseline = "logged";
+  /// Intervals that hold for all policies at once, by the bootstrap's largest deviation: for whoever picks the best.
+  bool simultaneous = false;
+  /// A loss: every estimate says how sure one may be that it is beaten, and every difference that its policy is better.
+  std::optional<double> at_least;
 };
 
 /// The baseline that is the logged actions themselves.
@@ -48,7 +52,8 @@ struct Estimate {
   std::optional<double> value;
   std::optional<double> standard_error;
   std::optional<double> low, high;
-  std::optional<double> parameter;  ///< M or α, where the estimator takes one
+  std::optional<double> parameter;   ///< M or α, where the estimator takes one
+  std::optional<double> confidence;  ///< with EvaluateOptions::at_least
 };
 
 struct Diagnostics {
@@ -78,13 +83,16 @@ struct EvaluationReport {
   std::int64_t rows = 0;  ///< rows that were used
   std::int64_t skipped_rows = 0;
   Audit audit;
-  Moments loss;  ///< of the logged rows themselves: what the logging policy cost
+  Moments loss;                          ///< of the logged rows themselves: what the logging policy cost
+  std::string interval_assumption;       ///< what intervals take for granted, in words; may be empty
+  std::optional<std::int64_t> clusters;  ///< groups of rows that standard errors take as independent
   std::vector<PolicyReport> policies;
 };
 
 /// One pass for all policies (two when bad rows are skipped and α depends on how many are left). Throws on an unknown
 /// estimator, on one that does not apply to the data, on α or M that is not positive, on a level outside (0, 1), on
-/// a baseline that is none of the policies, on zero rows, and on bad rows unless they are skipped.
+/// a baseline that is none of the policies, on bounds that the data contradicts, on zero rows, and on bad rows unless
+/// they are skipped. Where the data says which rows belong together, standard errors are those of clusters.
 EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& policies, const EvaluateOptions& options,
                           const PassOptions& pass);
 

@@ -39,6 +39,9 @@ class Reduction {
   virtual void compute(const Block& block, Partial& out) const = 0;
   /// Merges the sums of later rows into those of earlier ones. Called on any thread.
   virtual void merge(Partial& earlier, const Partial& later) const = 0;
+  /// Called with the partials of consecutive blocks (as many at a time as the source likes), in the order of blocks and
+  /// one at a time, before they are merged further: for what is better added up in order than in a tree.
+  virtual void visit_in_order(Partial&) const {}
 };
 
 struct PassResult {

@@ -1,0 +1,57 @@
+#include "estimate/groups/group_layout.hpp"
+
+#include <algorithm>
+
+namespace scrm {
+
+void ExtraTerms::add(const Estimator& estimator) {
+  labels = labels || estimator.label_sums;
+  if (estimator.transform == WeightTransform::given && index(estimator) == given.size()) given.push_back(&estimator);
+}
+
+std::size_t ExtraTerms::index(const Estimator& estimator) const {
+  return static_cast<std::size_t>(std::find(given.begin(), given.end(), &estimator) - given.begin());
+}
+
+GroupLayout::GroupLayout(std::size_t policies, const ExtraTerms& extra)
+    : policies_(policies), extra_(extra), policy_width_(kOwn + (extra.labels ? 2 : 0) + extra.given.size()) {}
+
+std::size_t GroupLayout::terms_column(const Estimator& estimator) const {
+  switch (estimator.transform) {
+    case WeightTransform::clip:
+      return kClipped;
+    case WeightTransform::ix:
+      return kIx;
+    case WeightTransform::given:
+      return given(extra_.index(estimator));
+    case WeightTransform::none:
+      break;
+  }
+  return kWeightedLoss;
+}
+
+ReplicateTotals GroupLayout::totals(const double* sums, std::size_t p, const Estimator& estimator) const {
+  const double* own = sums + policy(p);
+  return {.rows = sums[kRows],
+          .loss = sums[kLoss],
+          .weight = own[kWeight],
+          .weighted_loss = own[kWeightedLoss],
+          .terms = own[terms_column(estimator)],
+          .additive_u = extra_.labels ? own[kOwn] : 0,
+          .additive_s = extra_.labels ? own[kOwn + 1] : 0};
+}
+
+double GroupLayout::value(const double* sums, const EstimateColumn& column) const {
+  const double own = column.estimator->replicate(totals(sums, column.policy, *column.estimator));
+  switch (column.baseline.kind) {
+    case Baseline::Kind::logged:
+      return own - sums[kLoss] / sums[kRows];
+    case Baseline::Kind::policy:
+      return own - column.estimator->replicate(totals(sums, column.baseline.policy, *column.estimator));
+    case Baseline::Kind::none:
+      break;
+  }
+  return own;
+}
+
+}  // namespace scrm

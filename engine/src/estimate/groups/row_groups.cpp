@@ -1,0 +1,172 @@
+#include "estimate/groups/row_groups.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace scrm {
+namespace {
+
+// Weights above this are clipped before they are summed, those below are taken back out of the sum afterwards: ten of
+// sixteen digits are left of it at least.
+constexpr double kLargestSubtracted = 0x1p20;
+
+// With so many blocks their own sums show the shape of a distribution: the noise of its skewness, √(15 / groups), is
+// below what an interval minds.
+constexpr std::int64_t kManyBlocks = 4096;
+
+// Numbers that the groups of all policies together may take, and the fewest groups that say anything.
+constexpr std::size_t kMostPolicyGroups = 131072;
+constexpr std::int64_t kFewestGroups = 2048;
+
+std::int64_t groups_of(std::int64_t rows, std::int64_t size) {
+  return (rows + size - 1) / size;
+}
+
+}  // namespace
+
+std::int64_t RowGroups::bootstrap_group_rows(std::int64_t rows) {
+  std::int64_t size = 1;
+  while (size < kBlockRows && groups_of(rows, size) > kMostGroups) size *= 2;
+  return size;
+}
+
+std::int64_t RowGroups::shape_group_rows(std::int64_t rows, std::size_t policies) {
+  const std::size_t share = std::bit_floor(kMostPolicyGroups / std::max<std::size_t>(1, policies));
+  const auto most = std::clamp<std::int64_t>(static_cast<std::int64_t>(share), kFewestGroups, kMostGroups);
+  std::int64_t size = groups_of(rows, kBlockRows) >= kManyBlocks ? kBlockRows : 1;
+  while (groups_of(rows, size) > most) size *= 2;
+  return size;
+}
+
+RowGroups::RowGroups(std::int64_t rows, std::int64_t group_rows, const GroupLayout& layout)
+    : group_rows_(group_rows), table_{layout, groups_of(rows, group_rows), {}} {
+  table_.sums.resize(static_cast<std::size_t>(table_.groups) * layout.width());
+}
+
+std::size_t RowGroups::bytes(std::int64_t rows, std::int64_t group_rows, const GroupLayout& layout) {
+  return static_cast<std::size_t>(groups_of(rows, group_rows)) * layout.width() * sizeof(double);
+}
+
+double* RowGroups::group(std::int64_t row) {
+  return table_.sums.data() + static_cast<std::size_t>(row / group_rows_) * table_.layout.width();
+}
+
+void RowGroups::add_block_losses(const Block& block) {
+  for (int i = 0; i < block.rows; ++i) {
+    double* sums = group(block.first_row + i);
+    sums[GroupLayout::kRows] += 1;
+    sums[GroupLayout::kLoss] += block.loss[i];
+  }
+}
+
+bool RowGroups::is_held(double weight) const noexcept {
+  return group_rows_ > 1 && weight > kLargestSubtracted;
+}
+
+void RowGroups::hold(const HeldRow& row, HeldRows& held, int& count) {
+  if (count < static_cast<int>(held.size())) {
+    held[static_cast<std::size_t>(count++)] = row;
+    return;
+  }
+  HeldRow least = row;
+  for (HeldRow& other : held) {
+    if (other.weight < least.weight) std::swap(other, least);
+  }
+  group(least.row)[table_.layout.policy(least.policy) + GroupLayout::kClipped] += least.weight * least.loss;
+}
+
+void RowGroups::add_block(const Block& block, std::size_t policy, const double* weights, const WeightOptions& rules,
+                          const double* excess) {
+  const std::size_t offset = table_.layout.policy(policy);
+  const bool automatic = rules.clip == 0;
+  HeldRows held;
+  int held_count = 0;
+  for (int i = 0; i < block.rows; ++i) {
+    double* sums = group(block.first_row + i) + offset;
+    const double w = weights[i];
+    const double y = block.loss[i];
+    sums[GroupLayout::kWeight] += w;
+    sums[GroupLayout::kWeightedLoss] += w * y;
+    if (automatic && is_held(w)) {
+      hold({policy, block.first_row + i, w, y}, held, held_count);
+    } else {
+      sums[GroupLayout::kClipped] += (automatic ? w : std::min(w, rules.clip)) * y;
+    }
+    sums[GroupLayout::kIx] += w * y / (1 + rules.alpha * w);
+    if (excess != nullptr) {
+      sums[GroupLayout::kOwn] += y + y * excess[i];
+      sums[GroupLayout::kOwn + 1] += excess[i];
+    }
+  }
+  if (held_count == 0) return;
+  const std::lock_guard lock(held_mutex_);
+  held_.insert(held_.end(), held.begin(), held.begin() + held_count);
+}
+
+void RowGroups::add_block_terms(const Block& block, std::size_t policy, std::size_t given, const double* terms) {
+  const std::size_t column = table_.layout.policy(policy) + table_.layout.given(given);
+  for (int i = 0; i < block.rows; ++i) group(block.first_row + i)[column] += terms[i];
+}
+
+void RowGroups::add_block_sums(const BlockSums& block) {
+  double* into = group(block.first_row);
+  for (std::size_t c = 0; c < table_.layout.width(); ++c) into[c] += block.sums[c];
+  if (block.top.empty()) return;
+  top_.resize(block.top.size());
+  top_count_.resize(block.top.size());
+  for (std::size_t p = 0; p < block.top.size(); ++p) {
+    for (int t = 0; t < block.top[p].count; ++t) {
+      const TopRows::Entry& entry = block.top[p].entries[static_cast<std::size_t>(t)];
+      hold({p, entry.row, entry.weight, entry.loss}, top_[p], top_count_[p]);
+    }
+  }
+}
+
+void RowGroups::clip_top_rows(std::size_t policy, const TopRows& top, double clip) {
+  const std::size_t offset = table_.layout.policy(policy);
+  const auto add_clipped = [&](const HeldRow& held) {
+    group(held.row)[offset + GroupLayout::kClipped] += std::min(held.weight, clip) * held.loss;
+  };
+  if (policy < top_.size()) {
+    for (int t = 0; t < top_count_[policy]; ++t) add_clipped(top_[policy][static_cast<std::size_t>(t)]);
+    return;
+  }
+  // In the order of rows, so that threads cannot change a bit. Only top rows lie above M.
+  std::sort(held_.begin(), held_.end(), [](const HeldRow& a, const HeldRow& b) { return a.row < b.row; });
+  for (const HeldRow& held : held_) {
+    if (held.policy == policy) add_clipped(held);
+  }
+  for (int t = 0; t < top.count; ++t) {
+    const TopRows::Entry& entry = top.entries[static_cast<std::size_t>(t)];
+    if (is_held(entry.weight)) continue;
+    double& sum = group(entry.row)[offset + GroupLayout::kClipped];
+    // A row that is its own group is clipped exactly.
+    const double kept = std::min(entry.weight, clip) * entry.loss;
+    sum = group_rows_ == 1 ? kept : sum - (entry.weight - std::min(entry.weight, clip)) * entry.loss;
+  }
+}
+
+void BlockSums::set_policy(const GroupLayout& layout, std::size_t policy, const WeightSums& weights,
+                           const WeightOptions& rules) {
+  const auto total = [](const Moments& moments) {
+    return moments.count > 0 ? moments.true_mean() * moments.count : 0.0;
+  };
+  const bool automatic = rules.clip == 0;
+  double* own = sums.data() + layout.policy(policy);
+  own[GroupLayout::kWeight] = total(weights.weight);
+  own[GroupLayout::kWeightedLoss] = total(weights.ips);
+  own[GroupLayout::kClipped] = total(automatic ? weights.ips : weights.clipped);
+  own[GroupLayout::kIx] = total(weights.ix);
+  for (int t = 0; t < weights.top.count; ++t) {
+    const TopRows::Entry& entry = weights.top.entries[static_cast<std::size_t>(t)];
+    own[GroupLayout::kWeight] += entry.weight;
+    own[GroupLayout::kWeightedLoss] += entry.weight * entry.loss;
+    if (!automatic) own[GroupLayout::kClipped] += std::min(entry.weight, rules.clip) * entry.loss;
+    own[GroupLayout::kIx] += entry.weight * entry.loss / (1 + rules.alpha * entry.weight);
+  }
+  if (!automatic) return;
+  top.resize(layout.policies());
+  top[policy] = weights.top;
+}
+
+}  // namespace scrm

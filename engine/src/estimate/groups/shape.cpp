@@ -1,0 +1,84 @@
+#include "estimate/groups/shape.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace scrm {
+namespace {
+
+template <class Influence>
+Shape moments_of(const GroupTable& table, double rows, Influence influence) {
+  std::vector<double> all(static_cast<std::size_t>(table.groups));
+  double largest = 0;
+  Shape out;
+  for (std::int64_t g = 0; g < table.groups; ++g) {
+    if (!(table.group(g)[GroupLayout::kRows] > 0)) continue;
+    out.groups += 1;
+    const double d = influence(table.group(g));
+    all[static_cast<std::size_t>(g)] = d;
+    largest = std::max(largest, std::abs(d));
+  }
+  if (!(largest > 0) || !std::isfinite(largest)) return out;
+  // In units of the largest: powers of huge terms would overflow.
+  double second = 0, third = 0, fourth = 0;
+  for (const double d : all) {
+    const double unit = d / largest, square = unit * unit;
+    second += square;
+    third += square * unit;
+    fourth += square * square;
+  }
+  out.standard_error = largest * std::sqrt(second * (out.groups / (out.groups - 1))) / rows;
+  out.skewness = third / (second * std::sqrt(second));
+  out.concentration = fourth / second / second;
+  return out;
+}
+
+std::vector<double> totals_of(const GroupTable& table) {
+  std::vector<double> totals(table.layout.width());
+  for (std::int64_t g = 0; g < table.groups; ++g) {
+    for (std::size_t c = 0; c < totals.size(); ++c) totals[c] += table.group(g)[c];
+  }
+  return totals;
+}
+
+}  // namespace
+
+std::optional<Shape> shape_of(const GroupTable& table, const EstimateColumn& column) {
+  const std::vector<double> totals = totals_of(table);
+  const double rows = totals[GroupLayout::kRows];
+  const Estimator& estimator = *column.estimator;
+  const ReplicateTotals own = table.layout.totals(totals.data(), column.policy, estimator);
+  if (!std::isfinite(table.layout.value(totals.data(), column))) return {};
+  switch (column.baseline.kind) {
+    case Baseline::Kind::logged: {
+      const double mean_loss = totals[GroupLayout::kLoss] / rows;
+      return moments_of(table, rows, [&](const double* group) {
+        return influence_of(estimator, own, table.layout.totals(group, column.policy, estimator)) -
+               (group[GroupLayout::kLoss] - group[GroupLayout::kRows] * mean_loss);
+      });
+    }
+    case Baseline::Kind::policy: {
+      const ReplicateTotals base = table.layout.totals(totals.data(), column.baseline.policy, estimator);
+      return moments_of(table, rows, [&](const double* group) {
+        return influence_of(estimator, own, table.layout.totals(group, column.policy, estimator)) -
+               influence_of(estimator, base, table.layout.totals(group, column.baseline.policy, estimator));
+      });
+    }
+    case Baseline::Kind::none:
+      break;
+  }
+  return moments_of(table, rows, [&](const double* group) {
+    return influence_of(estimator, own, table.layout.totals(group, column.policy, estimator));
+  });
+}
+
+Shape shape_of_weights(const GroupTable& table, std::size_t policy) {
+  const std::vector<double> totals = totals_of(table);
+  const std::size_t at = table.layout.policy(policy) + GroupLayout::kWeight;
+  const double mean = totals[at] / totals[GroupLayout::kRows];
+  return moments_of(table, totals[GroupLayout::kRows],
+                    [&](const double* group) { return group[at] - group[GroupLayout::kRows] * mean; });
+}
+
+}  // namespace scrm

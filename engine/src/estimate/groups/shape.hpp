@@ -1,0 +1,27 @@
+/// Shape: how far the distribution of an estimate is from a normal one, from sums over groups of rows.
+#pragma once
+
+#include <optional>
+
+#include "estimate/groups/group_layout.hpp"
+
+namespace scrm {
+
+/// To first order an estimate is a sum of what each group of rows adds to it, d_g = n (its influence). These are the
+/// moments of that sum.
+struct Shape {
+  double groups = 0;
+  double standard_error = 0;  ///< √(G/(G−1) Σ d²) / n: right for dependent rows too, where groups are clusters
+  double skewness = 0;        ///< Σ d³ / (Σ d²)^1.5, between −1 and 1: that of the estimate itself
+  double concentration = 0;   ///< Σ d⁴ / (Σ d²)²: one over the number of groups that decide; 1 where one does
+
+  /// Whether anything varies at all.
+  bool varies() const noexcept { return concentration > 0; }
+};
+
+/// Empty where the estimate is not defined.
+std::optional<Shape> shape_of(const GroupTable& table, const EstimateColumn& column);
+/// That of the mean weight of a policy.
+Shape shape_of_weights(const GroupTable& table, std::size_t policy);
+
+}  // namespace scrm

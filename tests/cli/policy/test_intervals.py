@@ -1,0 +1,343 @@
+"""evaluate: every kind of interval agrees with a plain NumPy and SciPy version of its formula, or says why not."""
+# labels: fast cli
+
+import math
+
+import h5py
+import numpy as np
+from scipy import integrate, special, stats
+
+from harness import ProgramTest, main, run, run_json, write_log
+
+Z = stats.norm.ppf(0.975)
+
+
+def draw(rows, seed=0, rate=0.05):
+    """Clicks of ten actions under a skewed logger, and a target that is nearer to uniform: the weights are at most 3."""
+    random = np.random.default_rng(seed)
+    logged = np.array([0.3, 0.2, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05])
+    target = np.array([0.1, 0.1, 0.1, 0.1, 0.15, 0.15, 0.1, 0.1, 0.05, 0.05])
+    action = random.choice(10, size=rows, p=logged)
+    click = (random.random(rows) < rate * (1 + action / 10)).astype(float)
+    return logged[action], target[action], action.astype(np.int32), click
+
+
+def terms(w, y):
+    """Value, standard error and what each row adds, of ips and snips."""
+    n = len(y)
+    ips, snips = (w * y).mean(), (w * y).sum() / w.sum()
+    return {"ips": (ips, w * y - ips, (w * y).std(ddof=1) / math.sqrt(n)),
+            "snips": (snips, w * (y - snips) / w.mean(), math.sqrt((w**2 * (y - snips) ** 2).sum()) / w.sum())}
+
+
+def automatic(value, error, d, level=0.95):
+    """As engine/src/estimate/intervals/automatic.hpp says it."""
+    g, k, groups = (d**3).sum() / (d**2).sum() ** 1.5, (d**4).sum() / (d**2).sum() ** 2, len(d)
+    z = stats.norm.ppf((1 + level) / 2)
+    share = min(max((abs(g) - 0.1) / 0.15, 0), 1)
+    if share == 0:
+        return value - z * error, value + z * error
+    q = z + share * (stats.t.ppf((1 + level) / 2, min(max(2 / (k - 1 / groups), 1), groups - 1)) - z)
+    skew = share * (1 + 2 * min(max(k / g**2 - 1, 0), 0.35)) * g
+
+    def hall(t):
+        return 3 / skew * (np.cbrt(1 + skew * (t - skew / 6)) - 1)
+
+    return value - max(q, hall(q)) * error, value + max(q, -hall(-q)) * error
+
+
+def likelihood(control, term, mean, fakes, level):
+    """The least and the largest mean over signed measures on the rows and one more: a linear function on an ellipsoid, by
+    projection. `fakes` are pairs (control, term at the low end, term at the high end)."""
+    n = len(control)
+    best, found = math.inf, []
+    for fake, low, high in fakes:
+        c = np.append(control, fake)
+        for sign, t in ((1, low), (-1, high)):
+            x = sign * np.append(term, t)
+            ones = np.ones(n + 1)
+            away = c - c.mean()
+            q = ones / (n + 1) + away * (mean - c.mean()) / (away @ away)  # the measure next to the rows
+            rest = x - x.mean() - away * (away @ x) / (away @ away)
+            divergence = ((n + 1) * q - 1) @ ((n + 1) * q - 1) / (n + 1)
+            best = min(best, divergence)
+            found.append((sign, q @ x, math.sqrt(rest @ rest), divergence))
+    radius = best + stats.f.ppf(level, 1, n) / (n + 1)
+    ends = {1: [], -1: []}
+    for sign, value, spread, divergence in found:
+        if divergence <= radius:
+            ends[sign].append(value - spread * math.sqrt((radius - divergence) / (n + 1)))
+    return min(ends[1]), -min(ends[-1])
+
+
+def mixture_boundary(v, delta):
+    """s at which the mean over gamma priors of the integral of exp(λ s − ψ(λ) v) is 1/δ, by quadrature."""
+
+    def log_value(s):
+        values = []
+        for rho in (1, 16, 256, 4096, 65536):
+            def log_integrand(u):
+                return v * np.log(u) + (1 - u) * (s + v) + (rho - 1) * np.log(u) - rho * u
+
+            peak = min((v + rho - 1) / (s + v + rho), 1) if v + rho > 1 else 1e-12
+            top = log_integrand(max(peak, 1e-12))
+            width = 12 / math.sqrt(v + rho)
+            inside = [p for p in (peak - width, peak - width / 4, peak, peak + width / 4, peak + width) if 0 < p < 1]
+            total = integrate.quad(lambda u: np.exp(log_integrand(u) - top), 0, 1, points=inside, limit=500,
+                                   epsabs=1e-13, epsrel=1e-13)[0]
+            norm = special.gammaln(rho) - rho * math.log(rho) + math.log(special.gammainc(rho, rho))
+            values.append(math.log(total) + top - norm)
+        return special.logsumexp(values) - math.log(len(values))
+
+    low, high = 0.0, 1.0
+    while log_value(high) < -math.log(delta):
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if log_value(middle) < -math.log(delta) else (low, middle)
+    return high
+
+
+class Intervals(ProgramTest):
+    def log(self, rows, seed=0, name="a.h5", outcome=None, cluster=None, **options):
+        p, t, a, y = draw(rows, seed, **options)
+        extra = {} if cluster is None else {"cluster": cluster}
+        data = write_log(self.dir / name, action_kind="categorical", num_actions=10, action=a, loss=y, propensity=p,
+                         targets={"new": t}, attributes={"outcome": outcome} if outcome else None, **extra)
+        return data, t / p, y
+
+    def found(self, data, *options):
+        report = run_json("evaluate", data, "--target", "new", *options)
+        policy = report["policies"][0]
+        return ({one["estimator"]: one for one in policy["estimates"]},
+                {one["estimator"]: one for one in policy["difference"]["estimates"]}, report)
+
+    def assert_ends(self, one, low, high, tolerance=1e-10, message=None):
+        for found, expected in ((one["low"], low), (one["high"], high)):
+            self.assertAlmostEqual(found / expected if abs(expected) > 1e-3 else found - expected + 1, 1, delta=tolerance,
+                                   msg=(message, one, low, high))
+
+    def test_auto_is_normal_where_that_is_right_and_wider_where_rows_are_few(self):
+        for rows, rate, seed in ((400, 0.3, 1), (400, 0.02, 2), (150, 0.05, 3), (20_000, 0.3, 4)):
+            data, w, y = self.log(rows, seed, rate=rate)
+            values, differences, report = self.found(data)
+            self.assertEqual(report["interval"], {"kind": "auto", "level": 0.95})
+            for name, (value, d, error) in terms(w, y).items():
+                self.assert_ends(values[name], *automatic(value, error, d), message=(rows, rate, name))
+            snips, d, _ = terms(w, y)["snips"]
+            both = d - (y - y.mean())
+            self.assert_ends(differences["snips"], *automatic(snips - y.mean(), math.sqrt((both**2).sum()) / rows, both))
+        self.assertAlmostEqual((values["ips"]["high"] - values["ips"]["low"]) / (2 * Z * values["ips"]["stderr"]), 1, 12)
+        data, w, y = self.log(400, 2, rate=0.02)
+        self.assertGreater(self.found(data)[0]["ips"]["high"], self.found(data, "--interval", "normal")[0]["ips"]["high"])
+
+    def test_auto_of_many_rows_knows_their_shape_by_groups(self):
+        rows = 70_000  # 4 rows a group
+        data, w, y = self.log(rows, 5, rate=0.0005)
+        values, _, _ = self.found(data)
+        for name, (value, d, error) in terms(w, y).items():
+            self.assert_ends(values[name], *automatic(value, error, d.reshape(-1, 4).sum(1)), 1e-9, name)
+
+    def test_cressie_read_is_the_optimum_over_measures(self):
+        for rows, seed in ((7, 0), (60, 1), (3000, 2)):
+            data, w, y = self.log(rows, seed, rate=0.2)
+            for bound in (None, 3.0, 10.0):
+                options = ["--interval", "cressie-read", "--outcome-range", "0:1", *(["--max-weight", bound] if bound else [])]
+                values, differences, report = self.found(data, *options)
+                self.assertIn("losses within [0, 1]", report["interval"]["assumes"])
+                top = bound or 1e7  # in the limit of ever larger weights
+                low, high = likelihood(w, w * y, 1, [(0, 0, 0), (top, 0, top)], 0.95)
+                for name in ("ips", "snips", "cressie-read"):
+                    self.assert_ends(values[name], max(low, 0), min(high, 1), 1e-10 if bound else 1e-5, (rows, bound))
+                self.assertTrue(values["cressie-read"]["low"] <= values["cressie-read"]["value"] <= values["cressie-read"]["high"])
+                self.assertNotIn("clipped", values)
+                low, high = likelihood(w - 1, (w - 1) * y, 0, [(-1, -1, 0), (top - 1, 0, top - 1)], 0.95)
+                self.assert_ends(differences["ips"], max(low, -1), min(high, 1), 1e-10 if bound else 1e-5, (rows, bound))
+
+    def test_clopper_pearson_is_exact_where_terms_are_zero_or_one(self):
+        # The target is the logger: weights are one, and the sum is a number of clicks.
+        rows = 500
+        y = (np.arange(rows) < 3).astype(float)
+        data = write_log(self.dir / "c.h5", action_kind="categorical", num_actions=2, action=np.zeros(rows, np.int32), loss=y,
+                         propensity=np.full(rows, 0.5), targets={"new": np.full(rows, 0.5)})
+        options = ("--interval", "clopper-pearson", "--outcome-range", "0:1", "--max-weight", 1)
+        values, _, _ = self.found(data, *options)
+        # Measured from the middle of the range, so that w (y − 1/2) + 1/2 is the click.
+        self.assert_ends(values["ips"], stats.beta.ppf(0.025, 3, rows - 2), stats.beta.ppf(0.975, 4, rows - 3))
+        data, w, y = self.log(2000, 3)
+        values, differences, _ = self.found(data, *options[:-1], 3)
+        k = (w * (y - 0.5) + 1.5).sum() / 3
+        self.assert_ends(values["snips"], 0.5 - 1.5 + 3 * stats.beta.ppf(0.025, k, 2000 - k + 1),
+                         0.5 - 1.5 + 3 * stats.beta.ppf(0.975, k + 1, 2000 - k))
+        k = ((w - 1) * (y - 0.5) + 1).sum() / 2
+        self.assert_ends(differences["ips"], -1 + 2 * stats.beta.ppf(0.025, k, 2000 - k + 1),
+                         -1 + 2 * stats.beta.ppf(0.975, k + 1, 2000 - k))
+
+    def test_bernstein_takes_the_range_given_and_is_named_for_the_one_seen(self):
+        data, w, y = self.log(1000, 4)
+        given, _, report = self.found(data, "--interval", "bernstein", "--outcome-range", "0:1", "--max-weight", 3)
+        log = math.log(2 / 0.05)
+        for name, reach in (("ips", 3.0), ("snips", 3 / w.mean())):
+            value, _, error = terms(w, y)[name]
+            half = math.sqrt(2 * log) * error + 7 * reach * log / (3 * 999)
+            self.assert_ends(given[name], value - half, value + half)
+        self.assertIn("weights up to 3", report["interval"]["assumes"])
+        self.assertIn("seen", self.found(data, "--interval", "bernstein")[2]["interval"]["assumes"])
+
+    def test_cressie_read_is_at_most_half_as_wide_as_bernstein_on_rare_outcomes(self):
+        data, _, _ = self.log(10_000, 6, rate=0.005)
+        bounds = ("--outcome-range", "0:1", "--max-weight", 3)
+        width = [self.found(data, "--interval", kind, *bounds)[0]["ips"] for kind in ("cressie-read", "bernstein")]
+        self.assertLess(width[0]["high"] - width[0]["low"], 0.5 * (width[1]["high"] - width[1]["low"]))
+
+    def test_sequence_is_the_mixture_of_its_paper(self):
+        for rows in (5, 700, 5000):
+            data, w, y = self.log(rows, 7, rate=0.3)
+            values, differences, _ = self.found(data, "--interval", "sequence", "--outcome-range", "0:1", "--max-weight", 3)
+            for found, x, offset, mean, reach in ((values["snips"], w * (y - 0.5), 0.5, 0.5, 1.5),
+                                                  (differences["ips"], (w - 1) * (y - 0.5), 0.0, 1.0, 1.0)):
+                spread, before, start = 0.0, 0.0, 0
+                for end in [1] + [2**j for j in range(1, 14)]:
+                    spread += ((x[start:end] - np.clip(before, -mean, mean)) ** 2).sum()
+                    before, start = x[:end].mean(), end
+                half = (reach + mean) * mixture_boundary(spread / (reach + mean) ** 2, 0.025) / rows
+                self.assert_ends(found, offset + x.mean() - half, offset + x.mean() + half, 1e-8, rows)
+        asymptotic, _, report = self.found(data, "--interval", "sequence")
+        value, _, error = terms(w, y)["ips"]
+        half = error * math.sqrt((1 + 1 / (rows * 1e-3)) * (math.log1p(rows * 1e-3) - 2 * math.log(0.05)))
+        self.assert_ends(asymptotic["ips"], value - half, value + half)
+        self.assertIn("rows are many", report["interval"]["assumes"])
+
+    def test_rewards_have_their_own_ranges_and_signs(self):
+        losses, w, y = self.log(2000, 8)
+        rewards, _, _ = self.log(2000, 8, "r.h5", outcome="reward")
+        with h5py.File(losses, "r+") as file:
+            file["loss"][:] = -y
+        for options in (("--interval", "cressie-read"), ("--interval", "sequence", "--max-weight", 3), ("--at-least", None)):
+            plain = run_json("evaluate", losses, "--target", "new", *[-0.1 if o is None else o for o in options],
+                             "--outcome-range=-1:0")["policies"][0]
+            turned = run_json("evaluate", rewards, "--target", "new", *[0.1 if o is None else o for o in options],
+                              "--outcome-range", "0:1")["policies"][0]
+            for a, b in zip(plain["estimates"] + plain["difference"]["estimates"],
+                            turned["estimates"] + turned["difference"]["estimates"]):
+                self.assertEqual((a["low"], a["high"], a.get("confidence")), (-b["high"], -b["low"], b.get("confidence")))
+
+    def test_at_least_gives_the_confidence_of_a_one_sided_interval(self):
+        data, w, y = self.log(20_000, 9, rate=0.3)
+        for x in (0.3, 0.4, 0.44, 0.45, 0.6):
+            values, differences, _ = self.found(data, "--at-least", x, "--interval", "normal")
+            value, _, error = terms(w, y)["ips"]
+            self.assertAlmostEqual(values["ips"]["confidence"], stats.norm.cdf((x - value) / error), 8)
+            one = differences["ips"]
+            self.assertAlmostEqual(one["confidence"], stats.norm.cdf(-one["value"] / one["stderr"]), 8)
+            close = self.found(data, "--at-least", x, "--interval", "bootstrap")[0]["ips"]["confidence"]
+            self.assertAlmostEqual(values["ips"]["confidence"], close, delta=0.05)
+        text = run("evaluate", data, "--target", "new", "--at-least", 0.6).stdout
+        self.assertIn("at most 0.6", text)
+        self.assertIn("> 99.99 %", text)
+        self.assertNotIn("confidence", self.found(data)[0]["ips"])
+
+    def test_simultaneous_intervals_are_wider_for_more_policies_and_about_normal_for_one(self):
+        random = np.random.default_rng(3)
+        p, t, a, y = draw(20_000, 10, 0.3)
+        targets = {f"t{i}": np.clip(t * random.uniform(0.3, 1.7, 10)[a], 0, 1) for i in range(20)}
+        data = write_log(self.dir / "m.h5", action_kind="categorical", num_actions=10, action=a, loss=y, propensity=p,
+                         targets=targets)
+        names = [part for name in targets for part in ("--target", name)]
+        ratio = {}
+        for count in (1, 20):
+            for one in run_json("evaluate", data, *names[:2 * count], "--simultaneous")["policies"]:
+                ips = one["estimates"][0]
+                ratio.setdefault(count, []).append((ips["high"] - ips["low"]) / (2 * ips["stderr"]))
+        self.assertAlmostEqual(ratio[1][0], Z, delta=0.15)
+        self.assertTrue(all(2.4 < r < 3.3 for r in ratio[20]), ratio[20])
+        self.assertAlmostEqual(min(ratio[20]), max(ratio[20]), 12)
+
+    def test_what_contradicts_the_data_or_cannot_be_is_said(self):
+        data, w, _ = self.log(300, 11)
+        for options, code, words in (
+                (("--interval", "cressie-read", "--outcome-range", "0.2:1"), 1, "a loss of 0 lies outside of --outcome-range 0.2:1"),
+                (("--interval", "cressie-read", "--max-weight", 2), 1, "lies above --max-weight 2: that is no bound"),
+                (("--interval", "clopper-pearson"), 2, "need --max-weight"),
+                (("--interval", "cressie-read", "--estimator", "clipped"), 2, "take ips or snips"),
+                (("--max-weight", 0.5), 2, "it must be 1 or more"),
+                (("--outcome-range", "1:0"), 2, "--outcome-range is '1:0'"),
+                (("--outcome-range", "x"), 2, "LO:HI")):
+            self.assertIn(words, run("evaluate", data, "--target", "new", *options, check=code).stderr)
+
+    def test_shapes_that_say_nothing_are_warned_about(self):
+        def report(y, t, *options):
+            n = len(y)
+            data = write_log(self.dir / "w.h5", action_kind="categorical", num_actions=2, action=np.zeros(n, np.int32),
+                             loss=np.asarray(y, float), propensity=np.full(n, 0.5), targets={"new": np.asarray(t, float)})
+            policy = run_json("evaluate", data, "--target", "new", *options)["policies"][0]
+            return policy["estimates"], policy["diagnostics"]["warnings"]
+
+        estimates, warnings = report([1.0], [0.5])
+        self.assertIsNone(estimates[0]["low"])
+        self.assertIn("only one row", warnings[0])
+        _, warnings = report([1.0] * 50, [0.5] * 50)
+        self.assertTrue(any("nothing varies" in warning for warning in warnings), warnings)
+        _, warnings = report([0.0] * 97 + [1.0] * 3, [0.5] * 100)
+        self.assertTrue(any("3 rows decide" in warning for warning in warnings), warnings)
+        _, warnings = report(np.random.default_rng(0).normal(size=200), [0.5] * 200)
+        self.assertEqual(warnings, [])
+        _, warnings = report([0.0] * 97 + [1.0] * 3, [0.5] * 100, "--interval", "cressie-read", "--outcome-range", "0:1")
+        self.assertEqual(warnings, [])
+        estimates, warnings = report([1.0, 2.0], [0.0, 0.0])
+        self.assertIn("every weight is zero", warnings[0])
+
+    def test_clusters_have_the_errors_of_their_sums(self):
+        rows = 3000
+        random = np.random.default_rng(12)
+        for users in (rows, 200, 3):
+            cluster = random.integers(0, users, rows) * 12345678901 if users < rows else np.arange(rows)
+            data, w, y = self.log(rows, 13, cluster=cluster)
+            values, differences, report = self.found(data)
+            groups = np.unique(cluster, return_inverse=True)[1]
+            count = groups.max() + 1
+            self.assertEqual(report["clusters"], count)
+
+            def clustered(d):
+                sums = np.bincount(groups, d)
+                return math.sqrt(count / (count - 1) * (sums**2).sum()) / rows, sums
+
+            for name, (value, d, _) in terms(w, y).items():
+                error, sums = clustered(d)
+                self.assertAlmostEqual(values[name]["stderr"], error, 12)
+                self.assert_ends(values[name], *automatic(value, error, sums))
+            top = np.sort(w)[-5]
+            error, _ = clustered(np.minimum(w, top) * y - (np.minimum(w, top) * y).mean())
+            self.assertAlmostEqual(values["clipped"]["stderr"], error, 12)
+            d = (w - 1) * y
+            self.assertAlmostEqual(differences["ips"]["stderr"], clustered(d - d.mean())[0], 12)
+            student = self.found(data, "--interval", "student")[0]["ips"]
+            self.assertAlmostEqual((student["high"] - student["value"]) / student["stderr"], stats.t.ppf(0.975, count - 1), 9)
+        self.assertTrue(any("decide" in warning for warning in report["policies"][0]["diagnostics"]["warnings"]))
+        self.assertIn("clusters", run("evaluate", data, "--target", "new", "--interval", "bernstein", check=2).stderr)
+        self.assertIn("in 3 clusters", run("evaluate", data, "--target", "new").stdout)
+        data, _, _ = self.log(rows, 13, cluster=np.zeros(rows, np.int64))
+        values, _, report = self.found(data)
+        self.assertEqual((values["ips"]["stderr"], values["ips"]["low"]), (None, None))
+        self.assertIn("one cluster", " ".join(report["policies"][0]["diagnostics"]["warnings"]))
+
+    def test_clusters_are_found_wherever_their_rows_lie_and_at_any_thread_count(self):
+        rows = 50_000
+        random = np.random.default_rng(14)
+        cluster = random.integers(0, 45_000, rows)  # more than have sums of their own
+        data, w, y = self.log(rows, 15, cluster=cluster)
+        reports = []
+        for threads in (1, 2, 7):
+            report = run_json("evaluate", data, "--target", "new", "--interval", "bootstrap", "--threads", threads)
+            del report["seconds"], report["threads"]
+            reports.append(report)
+        self.assertEqual(reports[0], reports[1])
+        self.assertEqual(reports[0], reports[2])
+        groups = np.unique(cluster, return_inverse=True)[1]
+        d = np.bincount(groups, terms(w, y)["ips"][1])
+        error = math.sqrt((d**2).sum()) / rows
+        self.assertAlmostEqual(reports[0]["policies"][0]["estimates"][0]["stderr"] / error, 1, delta=0.05)
+
+
+if __name__ == "__main__":
+    main()
