@@ -26,6 +26,7 @@ Schema schema_of(const StudyDesign& design) {
   schema.action_kind = design.action_kind;
   schema.num_actions = design.num_actions;
   schema.label_propensity = design.action_kind == ActionKind::multilabel;
+  schema.cluster = design.clustered;
   if (!design.policy) schema.targets = {"policy"};
   return schema;
 }
@@ -48,6 +49,7 @@ void store_row(const DrawnRow& row, int at, BlockBuffer& block) {
   }
   block.loss()[at] = row.loss;
   block.propensity()[at] = row.propensity;
+  if (schema.cluster) block.cluster()[at] = row.cluster;
   if (!schema.targets.empty()) block.target(0)[at] = row.target;
 }
 

@@ -129,8 +129,14 @@ TEST_CASE("designs: twenty rows that follow each other are a cluster, and others
     CHECK(row.cluster == i / 20);
     effects.insert(row.shared);
   }
-  CHECK(design.clustered);
   CHECK(effects.size() == 5);
+
+  DrawnLog log = draw_log(design, {.seed = 1, .rows = 100, .log = 0});
+  Audit audit;
+  const auto loader = log.source.make_loader();
+  const Block block = log.source.load(*log.source.fetch(0, 1), 0, *loader, audit);
+  REQUIRE(block.cluster != nullptr);
+  for (int i = 0; i < block.rows; ++i) CHECK(block.cluster[i] == i / 20);
 }
 
 TEST_CASE("designs: names differ, and one that nobody knows is answered with the others") {

@@ -103,7 +103,9 @@ std::string summary_text(const CoverageArchive& archive) {
 }  // namespace
 
 bool falls_short(const CoverageRecord& record, double level) {
-  return record.coverage < level - 3 * record.coverage_error;
+  // The error that coverage would have were the interval right: that of what was seen is none where all missed.
+  const double intervals = static_cast<double>(record.logs) * (1 - record.without);
+  return record.coverage < level - 3 * std::sqrt(level * (1 - level) / intervals);
 }
 
 std::string coverage_text(const CoverageArchive& archive) {

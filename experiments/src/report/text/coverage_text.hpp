@@ -10,7 +10,7 @@
 
 namespace scrm {
 
-/// Coverage below the level by more than three Monte-Carlo errors.
+/// Coverage below the level by more than three Monte-Carlo errors; false where there is no interval.
 bool falls_short(const CoverageRecord& record, double level);
 
 /// A table for each design, in the order of the records, and how each kind of interval did over all of them.
