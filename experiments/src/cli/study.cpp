@@ -107,6 +107,11 @@ void run_coverage(StudyCommand& command) {
   CoverageArchive archive{static_cast<std::int64_t>(options.seed), options.level, version(),
                           run_coverage_study(options)};
   if (!command.out.empty()) write_coverage_archive(command.out, archive);
+  for (const std::string& interval : normal_in_all_but_name(archive)) {
+    print_warning(
+        fmt::format("{} gave the normal interval on every log: what stands here under its name is normal's", interval),
+        command.common.quiet);
+  }
   if (command.common.json) return print_json(command, options, archive, watch.seconds());
   fmt::print("{}", coverage_text(archive));
   fmt::print("{} of each design and size in {}.\n", counted(options.logs, "log"), human_seconds(watch.seconds()));

@@ -16,6 +16,8 @@ void Tally::add(const Estimate& estimate, const Estimate* normal, double truth, 
     ++covered;
   }
   if (normal != nullptr && normal->low && normal->high) {
+    ++compared;
+    equal += estimate.low == normal->low && estimate.high == normal->high;
     width += *estimate.high - *estimate.low;
     normal_width += *normal->high - *normal->low;
   }
@@ -34,6 +36,8 @@ void Tally::merge(const Tally& later) {
   above += later.above;
   warned += later.warned;
   refused += later.refused;
+  compared += later.compared;
+  equal += later.equal;
   width += later.width;
   normal_width += later.normal_width;
 }
@@ -52,6 +56,7 @@ CoverageRecord Tally::record() const {
   out.coverage_error = std::sqrt(out.coverage * (1 - out.coverage) / intervals);
   out.below = static_cast<double>(below) / intervals;
   out.above = static_cast<double>(above) / intervals;
+  if (compared > 0) out.equals_normal = static_cast<double>(equal) / static_cast<double>(compared);
   if (normal_width > 0) out.relative_width = width / normal_width;
   return out;
 }

@@ -17,6 +17,7 @@ struct Tally {
   std::int64_t refused = 0;  ///< logs on which the evaluation threw
   std::string message;       ///< of the first of them
   // Over logs that have this interval and the normal one.
+  std::int64_t compared = 0, equal = 0;
   double width = 0, normal_width = 0;
 
   void add(const Estimate& estimate, const Estimate* normal, double truth, bool has_warning);

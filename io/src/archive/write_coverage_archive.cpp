@@ -38,6 +38,7 @@ void write_coverage_archive(const std::string& path, const CoverageArchive& arch
   file.numbers("below", column(records, &Record::below));
   file.numbers("above", column(records, &Record::above));
   file.numbers("relative_width", column(records, &Record::relative_width));
+  file.numbers("equals_normal", column(records, &Record::equals_normal));
   file.numbers("warned", column(records, &Record::warned));
   file.numbers("without", column(records, &Record::without));
   file.integers("logs", column(records, &Record::logs));

@@ -11,7 +11,7 @@ from harness import ProgramTest, run, run_json
 
 SMALL = ("study", "coverage", "--design", "near,multilabel", "--interval", "normal,student", "--rows", "40,20", "--logs", 30)
 COLUMNS = {"design", "rows", "estimator", "interval", "coverage", "coverage_error", "below", "above", "relative_width",
-           "warned", "without", "logs"}
+           "equals_normal", "warned", "without", "logs"}
 
 
 def timeless(result):
@@ -40,6 +40,7 @@ class Coverage(ProgramTest):
                                    np.sqrt(study["coverage"] * (1 - study["coverage"]) / study["logs"]))
         self.assertTrue(np.all(study["relative_width"][study["interval"] == b"normal"] == 1))
         self.assertTrue(np.all(study["relative_width"][study["interval"] == b"student"] > 1))
+        self.assertTrue(np.all(study["equals_normal"] == (study["interval"] == b"normal")))
 
     def test_threads_change_neither_numbers_nor_bytes(self):
         paths = self.dir / "one.h5", self.dir / "seven.h5"

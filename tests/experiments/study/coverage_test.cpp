@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "report/text/coverage_text.hpp"
 #include "scrm/io/file/error.hpp"
 #include "study/tally.hpp"
 
@@ -30,7 +31,7 @@ CoverageOptions study_of(const std::vector<std::string>& designs, std::vector<In
 std::string text_of(const CoverageRecord& record) {
   std::string out = record.design + " " + record.estimator + " " + record.interval + " " + record.message;
   for (const double number : {record.coverage, record.coverage_error, record.below, record.above, record.relative_width,
-                              record.warned, record.without})
+                              record.equals_normal, record.warned, record.without})
     out += " " + std::to_string(std::bit_cast<std::uint64_t>(number));
   return out + " " + std::to_string(record.rows) + " " + std::to_string(record.logs);
 }
@@ -155,6 +156,36 @@ TEST_CASE("coverage: progress ends with all rows, and a log that does not fit th
   options.memory = 0;
   options.level = 1;
   CHECK_THROWS_WITH_AS(run_coverage_study(options), doctest::Contains("between 0 and 1"), Error);
+}
+
+TEST_CASE("tally: intervals are compared with the normal one on logs that have both") {
+  Tally tally;
+  const Estimate none, normal = between(0, 1), wide = between(-1, 2);
+  tally.add(normal, &normal, 1, false);
+  tally.add(wide, &normal, 1, false);
+  tally.add(wide, &none, 1, false);
+  tally.add(none, &normal, 1, false);
+  CHECK(tally.record().equals_normal == 0.5);
+  CHECK(tally.record().relative_width == 2);
+  CHECK(tally.record().without == 0.25);
+}
+
+TEST_CASE("coverage: a kind that is normal in all but name is told, and one that differs anywhere is not") {
+  CoverageArchive archive;
+  const auto add = [&archive](const char* interval, double equals_normal) {
+    CoverageRecord record;
+    record.interval = interval;
+    record.equals_normal = equals_normal;
+    archive.records.push_back(record);
+  };
+  add("normal", 1);
+  add("student", 0);
+  add("auto", 1);
+  add("auto", 0.99);
+  add("sequence", 1);
+  add("sequence", CoverageRecord::kNone);
+  add("clopper-pearson", CoverageRecord::kNone);
+  CHECK(normal_in_all_but_name(archive) == std::vector<std::string>{"sequence"});
 }
 
 TEST_CASE("tally: shares are those of the intervals, and of the logs") {

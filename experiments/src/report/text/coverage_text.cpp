@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "report/terminal.hpp"
@@ -128,6 +129,20 @@ std::string coverage_text(const CoverageArchive& archive) {
              100 * archive.level);
 }
 
+std::vector<std::string> normal_in_all_but_name(const CoverageArchive& archive) {
+  std::map<std::string, bool> always;
+  for (const CoverageRecord& record : archive.records) {
+    if (std::isnan(record.equals_normal)) continue;
+    const auto known = always.emplace(record.interval, true).first;
+    known->second = known->second && record.equals_normal == 1;
+  }
+  std::vector<std::string> out;
+  for (const auto& [interval, same] : always) {
+    if (same && interval != definition_of(IntervalKind::normal).name) out.push_back(interval);
+  }
+  return out;
+}
+
 nlohmann::json to_json(const CoverageRecord& record) {
   const auto number = [](double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); };
   nlohmann::json out = {{"design", record.design},
@@ -139,6 +154,7 @@ nlohmann::json to_json(const CoverageRecord& record) {
                         {"below", number(record.below)},
                         {"above", number(record.above)},
                         {"relative_width", number(record.relative_width)},
+                        {"equals_normal", number(record.equals_normal)},
                         {"warned", number(record.warned)},
                         {"without", number(record.without)},
                         {"logs", record.logs}};

@@ -23,6 +23,7 @@ struct CoverageRecord {
   double below = kNone;           ///< share of the intervals that ended below the truth
   double above = kNone;           ///< share of the intervals that began above it
   double relative_width = kNone;  ///< mean width over that of the normal interval, on logs that have both
+  double equals_normal = kNone;   ///< share of these logs on which it is the normal interval itself
   double warned = kNone;          ///< share of the logs with a warning
   double without = kNone;         ///< share of the logs without an interval
   std::string message;            ///< why the interval does not apply
@@ -35,9 +36,9 @@ struct CoverageArchive {
   std::vector<CoverageRecord> records;
 };
 
-/// Writes study/{design, rows, estimator, interval, coverage, coverage_error, below, above, relative_width, warned,
-/// without, logs, message}, one row a record, and the attributes seed, level and version of the root. The file appears
-/// under its name when it is complete; the same content gives the same bytes.
+/// Writes study/{design, rows, estimator, interval, coverage, coverage_error, below, above, relative_width,
+/// equals_normal, warned, without, logs, message}, one row a record, and the attributes seed, level and version of the
+/// root. The file appears under its name when it is complete; the same content gives the same bytes.
 void write_coverage_archive(const std::string& path, const CoverageArchive& archive);
 
 }  // namespace scrm
