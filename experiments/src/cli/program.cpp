@@ -44,6 +44,7 @@ void register_commands(CLI::App& program) {
   add_learn_command(program);
   add_act_command(program);
   add_sweep_command(program);
+  add_study_command(program);
   add_shell_commands(program);
 }
 

@@ -11,13 +11,20 @@ std::string joined_lines(const std::vector<std::string>& values) {
   return text;
 }
 
+bool write_number(hid_t object, const char* name, hid_t file_type, hid_t memory_type, const void* value) {
+  const hdf5::Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const hdf5::Handle attribute(H5Acreate2(object, name, file_type, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  return attribute.valid() && H5Awrite(attribute.get(), memory_type, value) >= 0;
+}
+
 }  // namespace
 
 bool write_attribute(hid_t object, const char* name, std::int64_t value) {
-  const hdf5::Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-  const hdf5::Handle attribute(H5Acreate2(object, name, H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT),
-                               H5Aclose);
-  return attribute.valid() && H5Awrite(attribute.get(), H5T_NATIVE_INT64, &value) >= 0;
+  return write_number(object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
+}
+
+bool write_attribute(hid_t object, const char* name, double value) {
+  return write_number(object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
 }
 
 bool write_attribute(hid_t object, const char* name, const std::string& value) {

@@ -1,4 +1,4 @@
-/// Attributes of HDF5 objects that are written: texts, lists of them and whole numbers.
+/// Attributes of HDF5 objects that are written: texts, lists of them and numbers.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@ namespace scrm {
 
 /// Writes a value; false when HDF5 could not. Needs the hdf5::Lock.
 bool write_attribute(hid_t object, const char* name, std::int64_t value);
+bool write_attribute(hid_t object, const char* name, double value);
 bool write_attribute(hid_t object, const char* name, const std::string& value);
 bool write_attribute(hid_t object, const char* name, const std::vector<std::string>& values);
 

@@ -1,0 +1,211 @@
+#include "study/coverage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "scrm/engine/schedule/scheduler.hpp"
+#include "scrm/io/file/error.hpp"
+#include "study/tally.hpp"
+
+namespace scrm {
+namespace {
+
+// Beside its rows, what the evaluation of a log holds: sums, scratch, a report; and bootstrap replicates.
+constexpr std::size_t kEvaluationBytes = std::size_t{1} << 20;
+constexpr std::size_t kBootstrapBytes = std::size_t{8} << 20;
+
+constexpr const char* kDifference = "-difference";
+
+/// Logs of one design and size, and what is asked of them.
+struct LogGroup {
+  const StudyDesign* design = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t chunk_logs = 0;             // of one job
+  std::vector<std::vector<Tally>> chunks;  // tallies of each job, estimators × intervals
+};
+
+/// How many logs a job takes: enough to be worth one, and few enough that no study has more than this many jobs for a
+/// size. A function of the study alone, because tallies are merged job by job.
+std::int64_t chunk_logs(std::int64_t rows, std::int64_t logs) {
+  constexpr std::int64_t kChunkRows = 1 << 16, kMostLogs = 64, kMostChunks = 256;
+  return std::max(std::clamp<std::int64_t>(kChunkRows / rows, 1, kMostLogs), (logs + kMostChunks - 1) / kMostChunks);
+}
+
+const Estimate* find_estimate(const std::vector<Estimate>& estimates, const std::string& name) {
+  const auto found = std::find_if(estimates.begin(), estimates.end(),
+                                  [&name](const Estimate& estimate) { return estimate.estimator == name; });
+  return found == estimates.end() ? nullptr : &*found;
+}
+
+/// The report of one policy, or why there is none.
+struct Outcome {
+  std::optional<PolicyReport> report;
+  std::string refusal;
+
+  /// The estimate of a policy's value, or of its difference to the logged actions.
+  const Estimate* find(const std::string& estimator, bool difference) const {
+    if (!report || (difference && !report->difference)) return nullptr;
+    return find_estimate(difference ? report->difference->estimates : report->estimates, estimator);
+  }
+};
+
+/// Draws, evaluates and tallies logs one after the other.
+class LogRunner {
+ public:
+  LogRunner(const CoverageOptions& options, const LogGroup& group) : options_(options), group_(group) {}
+
+  /// Tallies of logs [first, last): for each estimator its value and its difference, each by interval.
+  std::vector<Tally> run(std::int64_t first, std::int64_t last, const StopToken& stop) const {
+    std::vector<Tally> tallies(2 * group_.design->estimators.size() * options_.intervals.size());
+    for (std::int64_t log = first; log < last; ++log) {
+      stop.check();
+      add_log({options_.seed, group_.rows, log}, tallies);
+    }
+    return tallies;
+  }
+
+ private:
+  void add_log(const LogKey& key, std::vector<Tally>& tallies) const {
+    DrawnLog log = draw_log(*group_.design, key);
+    const Outcome normal = evaluate_log(log, key, IntervalKind::normal);
+    for (std::size_t i = 0; i < options_.intervals.size(); ++i) {
+      const IntervalKind kind = options_.intervals[i];
+      if (kind == IntervalKind::normal) {
+        add_outcome(normal, normal, i, tallies);
+      } else {
+        add_outcome(evaluate_log(log, key, kind), normal, i, tallies);
+      }
+    }
+  }
+
+  Outcome evaluate_log(DrawnLog& log, const LogKey& key, IntervalKind kind) const {
+    const StudyDesign& design = *group_.design;
+    EvaluateOptions evaluation;
+    evaluation.estimators = design.estimators;
+    evaluation.interval = kind;
+    evaluation.level = options_.level;
+    evaluation.outcome_range = design.outcome_range;
+    evaluation.max_weight = design.max_weight;
+    if (kind == IntervalKind::bootstrap) evaluation.seed = bootstrap_seed(design, key);
+    PassOptions pass;
+    pass.threads = 1;
+    try {
+      return {evaluate(log.source, {log.policy}, evaluation, pass).policies.front(), ""};
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::usage && error.kind() != ErrorKind::data) throw;
+      return {std::nullopt, error.what()};
+    }
+  }
+
+  void add_outcome(const Outcome& outcome, const Outcome& normal, std::size_t interval,
+                   std::vector<Tally>& tallies) const {
+    const StudyDesign& design = *group_.design;
+    for (std::size_t e = 0; e < design.estimators.size(); ++e) {
+      for (const bool difference : {false, true}) {
+        Tally& tally = tallies[(2 * e + difference) * options_.intervals.size() + interval];
+        const Estimate* estimate = outcome.find(design.estimators[e], difference);
+        if (estimate == nullptr) {
+          tally.add_refusal(outcome.report ? "the estimator has no difference" : outcome.refusal);
+          continue;
+        }
+        const double truth = difference ? design.value - design.logged_mean : design.value;
+        tally.add(*estimate, normal.find(design.estimators[e], difference), truth,
+                  !outcome.report->diagnostics.warnings.empty());
+      }
+    }
+  }
+
+  const CoverageOptions& options_;
+  const LogGroup& group_;
+};
+
+void require_valid(const CoverageOptions& options) {
+  const auto require = [](bool holds, const char* what) {
+    if (!holds) throw Error(ErrorKind::usage, what);
+  };
+  require(options.logs >= 1, "a study needs at least one log");
+  require(options.level > 0 && options.level < 1, "the level must lie between 0 and 1, as in 0.95");
+  require(std::all_of(options.rows.begin(), options.rows.end(), [](std::int64_t rows) { return rows >= 1; }),
+          "a log needs at least one row");
+}
+
+std::vector<LogGroup> make_groups(const CoverageOptions& options) {
+  std::vector<LogGroup> groups;
+  for (const StudyDesign* design : options.designs) {
+    for (const std::int64_t rows : options.rows.empty() ? design->rows : options.rows) {
+      const std::int64_t size = chunk_logs(rows, options.logs);
+      groups.push_back({design, rows, size, {}});
+      groups.back().chunks.resize(static_cast<std::size_t>((options.logs + size - 1) / size));
+    }
+  }
+  return groups;
+}
+
+std::vector<Job> make_jobs(const CoverageOptions& options, std::vector<LogGroup>& groups) {
+  const bool bootstrap =
+      std::find(options.intervals.begin(), options.intervals.end(), IntervalKind::bootstrap) != options.intervals.end();
+  std::vector<Job> jobs;
+  for (LogGroup& group : groups) {
+    const std::size_t memory =
+        log_bytes(*group.design, group.rows) + kEvaluationBytes + (bootstrap ? kBootstrapBytes : 0);
+    for (std::size_t c = 0; c < group.chunks.size(); ++c) {
+      const std::int64_t first = static_cast<std::int64_t>(c) * group.chunk_logs;
+      const std::int64_t last = std::min(first + group.chunk_logs, options.logs);
+      jobs.push_back({fmt::format("a log of {} rows of the design {}", group.rows, group.design->name),
+                      static_cast<double>((last - first) * group.rows), memory,
+                      [&options, &group, c, first, last](const StopToken& stop) {
+                        group.chunks[c] = LogRunner(options, group).run(first, last, stop);
+                      }});
+    }
+  }
+  return jobs;
+}
+
+void add_records(const CoverageOptions& options, const LogGroup& group, std::vector<CoverageRecord>& records) {
+  std::vector<Tally> totals = group.chunks.front();
+  for (std::size_t c = 1; c < group.chunks.size(); ++c) {
+    for (std::size_t t = 0; t < totals.size(); ++t) totals[t].merge(group.chunks[c][t]);
+  }
+  for (std::size_t t = 0; t < totals.size(); ++t) {
+    const std::size_t row = t / options.intervals.size();
+    CoverageRecord record = totals[t].record();
+    record.design = group.design->name;
+    record.rows = group.rows;
+    record.estimator = group.design->estimators[row / 2] + (row % 2 == 1 ? kDifference : "");
+    record.interval = definition_of(options.intervals[t % options.intervals.size()]).name;
+    records.push_back(std::move(record));
+  }
+}
+
+}  // namespace
+
+std::vector<CoverageRecord> run_coverage_study(const CoverageOptions& options) {
+  require_valid(options);
+  std::vector<LogGroup> groups = make_groups(options);
+  std::vector<Job> jobs = make_jobs(options, groups);
+  double total = 0, done = 0;
+  for (const Job& job : jobs) total += job.cost;
+
+  SchedulerOptions scheduler;
+  scheduler.threads = options.threads;
+  scheduler.memory = options.memory;
+  // What one log meets, all would: a callback that throws ends the starting of jobs.
+  scheduler.on_failed = [](const Job&, const std::exception_ptr& failure) { std::rethrow_exception(failure); };
+  scheduler.on_refused = [](const Job&, const Error& error) { throw error; };
+  scheduler.on_done = [&](const Job& job) {
+    done += job.cost;
+    if (options.progress) options.progress(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total));
+  };
+  run_jobs(std::move(jobs), scheduler);
+
+  std::vector<CoverageRecord> records;
+  for (const LogGroup& group : groups) add_records(options, group, records);
+  return records;
+}
+
+}  // namespace scrm

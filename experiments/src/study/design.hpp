@@ -1,0 +1,83 @@
+/// StudyDesign: a way to draw logs for which the value of the target policy is known in closed form.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scrm/engine/estimate/evaluate.hpp"
+#include "scrm/engine/pass/memory_source.hpp"
+#include "scrm/kernels/block.hpp"
+#include "scrm/kernels/policy.hpp"
+#include "scrm/kernels/random.hpp"
+
+namespace scrm {
+
+inline constexpr int kStudyLabels = 8;
+
+/// One row as a design draws it: of the actions, the one that fits the design's kind.
+struct DrawnRow {
+  double action = 0;
+  int category = 0;
+  std::array<std::uint8_t, kStudyLabels> bits{};
+  double loss = 0;
+  double propensity = 1;  ///< as the log records it
+  std::array<double, kStudyLabels> label_propensity{};
+  double target = 1;  ///< probability or density of the action under the target policy
+  std::int64_t cluster = 0;
+  double shared = 0;  ///< what the rows of a cluster have in common: a row begins as the one before it ended
+};
+
+/// Who acts: the policy that logs, or, to see what it is worth, the target policy itself.
+enum class Actor { logging, target };
+
+struct StudyDesign {
+  std::string name, description;
+  ActionKind action_kind = ActionKind::categorical;
+  int num_actions = 0;
+  std::vector<std::int64_t> rows = {50, 200, 1'000, 10'000};  ///< of the logs, unless others are asked for
+  std::vector<std::string> estimators = {"ips", "snips"};
+
+  double value = 0;        ///< expected loss of the target policy
+  double logged_mean = 0;  ///< expected loss of the policy that logs
+  std::optional<OutcomeRange> outcome_range = {};
+  std::optional<double> max_weight = {};
+  /// False: propensities are recorded wrongly. No interval can hold then, and what is wanted is a warning.
+  bool right_propensities = true;
+  bool clustered = false;  ///< rows with the same DrawnRow::cluster depend on each other
+
+  std::optional<Policy> policy = {};  ///< the target; none: it is in the column target/policy
+  std::function<void(RandomStream&, std::int64_t row, Actor, DrawnRow&)> draw = {};
+};
+
+/// All designs, in the order people should read them.
+const std::vector<StudyDesign>& study_designs();
+
+/// The design of that name; a usage Error says which there are.
+const StudyDesign& find_study_design(const std::string& name);
+
+/// A log and the policy to evaluate on it.
+struct DrawnLog {
+  MemorySource source;
+  NamedPolicy policy;
+};
+
+/// Which log: the same key gives the same rows on any thread, in any order.
+struct LogKey {
+  std::uint64_t seed = 0;
+  std::int64_t rows = 0;
+  std::int64_t log = 0;
+};
+
+DrawnLog draw_log(const StudyDesign& design, const LogKey& key);
+
+/// A number for the bootstrap of this log, independent of its rows.
+std::uint64_t bootstrap_seed(const StudyDesign& design, const LogKey& key);
+
+/// Bytes that a log of so many rows holds.
+std::size_t log_bytes(const StudyDesign& design, std::int64_t rows);
+
+}  // namespace scrm

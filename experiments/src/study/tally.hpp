@@ -1,0 +1,32 @@
+/// Tally: what the logs of a study add up to for one estimator and one kind of interval.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "scrm/engine/estimate/evaluate.hpp"
+#include "scrm/io/archive/coverage_archive.hpp"
+
+namespace scrm {
+
+struct Tally {
+  std::int64_t logs = 0;
+  std::int64_t covered = 0, below = 0, above = 0;  ///< of the intervals
+  std::int64_t warned = 0;
+  std::int64_t refused = 0;  ///< logs on which the evaluation threw
+  std::string message;       ///< of the first of them
+  // Over logs that have this interval and the normal one.
+  std::int64_t compared = 0, equal = 0;
+  double width = 0, normal_width = 0;
+
+  void add(const Estimate& estimate, const Estimate* normal, double truth, bool has_warning);
+  void add_refusal(const std::string& why);
+  /// Adds the tally of later logs. Sums are rounded: the order is part of the bits.
+  void merge(const Tally& later);
+
+  /// The shares; names and rows are the caller's.
+  CoverageRecord record() const;
+};
+
+}  // namespace scrm
