@@ -179,10 +179,14 @@ class Battery:
 
         pricing = [self.dir / "pricing"]
         both = ["--policy", self.near, "--policy", self.far]
-        for interval in ("normal", "student", "bernstein", "bootstrap"):
+        for interval in ("auto", "normal", "student", "bernstein", "bootstrap", "cressie-read", "sequence"):
             evaluate(f"pricing/{interval}", pricing, *both, "--interval", interval, "--seed", 5, "--level", 0.9)
         evaluate("pricing/given", pricing, *both, "--clip", 1.5, "--alpha", 0.01, "--interval", "bootstrap",
                  "--replicates", 50)
+        bounds = ["--outcome-range=-50:0", "--max-weight", 1000]
+        for interval in ("bernstein", "cressie-read", "clopper-pearson", "sequence"):
+            evaluate(f"pricing/bounded/{interval}", pricing, *both, "--interval", interval, *bounds)
+        evaluate("pricing/simultaneous", pricing, *both, "--simultaneous", "--at-least", -4)
         evaluate("pricing/reward", pricing, "--policy", self.near, "--reward")
         quadratic = self.policy("quadratic", kind="gaussian", features="quadratic", scale=0.7,
                                 theta=[0.2, 0.3, 0.3, 0.3] + [0.0] * 7 + [0.01] * 55)

@@ -270,9 +270,7 @@ void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals
       one = finite_estimate(inputs, name, in.options, in.options.at_least ? std::optional(0.0) : std::nullopt,
                             inputs.point.undefined_reason.empty() ? unsaid : report.diagnostics,
                             own_is_whole ? overflows : unsaid_overflows);
-      // A difference that does not vary while outcomes do is that of a policy to itself.
-      if (one.low && inputs.shape && inputs.shape->varies() && !doubts.has(estimator.name))
-        doubts.add(name, *inputs.shape);
+      if (one.low && inputs.shape && !doubts.has(estimator.name)) doubts.add_difference(name, *inputs.shape);
     }
     one.estimator = estimator.name;
     one.parameter = shown_parameter(in, finals, p, estimator);

@@ -37,10 +37,18 @@ void add_overflow_warnings(const Overflows& overflows, Diagnostics& diagnostics)
 
 void IntervalDoubts::add(const std::string& name, const Shape& shape) {
   if (!is_doubtful(shape)) return;
-  if (!shape.varies()) {
+  if (shape.varies())
+    add_decided_by_few(name, shape);
+  else
     without_spread.push_back(name);
-    return;
-  }
+}
+
+void IntervalDoubts::add_difference(const std::string& name, const Shape& shape) {
+  // One that does not vary is that of a policy to itself.
+  if (is_difference_doubtful(shape)) add_decided_by_few(name, shape);
+}
+
+void IntervalDoubts::add_decided_by_few(const std::string& name, const Shape& shape) {
   decided_by_few.push_back(name);
   const double deciding = 1 / shape.concentration;
   fewest = fewest > 0 ? std::min(fewest, deciding) : deciding;

@@ -24,9 +24,13 @@ struct IntervalDoubts {
   double fewest = 0;             ///< rows (or clusters) that decide the worst of them
   std::optional<Shape> weights;  ///< of the mean weight
 
-  /// Looks at the shape of an estimate.
+  /// Looks at the shape of an estimate, or of a difference.
   void add(const std::string& name, const Shape& shape);
+  void add_difference(const std::string& name, const Shape& shape);
   bool has(const std::string& name) const;
+
+ private:
+  void add_decided_by_few(const std::string& name, const Shape& shape);
 };
 
 /// Adds what is doubtful about intervals of this kind; some rest on bounds that the user knows, and have no doubts.

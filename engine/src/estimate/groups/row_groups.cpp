@@ -51,12 +51,24 @@ double* RowGroups::group(std::int64_t row) {
   return table_.sums.data() + static_cast<std::size_t>(row / group_rows_) * table_.layout.width();
 }
 
-void RowGroups::add_block_losses(const Block& block) {
-  for (int i = 0; i < block.rows; ++i) {
-    double* sums = group(block.first_row + i);
-    sums[GroupLayout::kRows] += 1;
-    sums[GroupLayout::kLoss] += block.loss[i];
+template <class Add>
+void RowGroups::each_group(const Block& block, Add add) {
+  for (int first = 0; first < block.rows;) {
+    const std::int64_t row = block.first_row + first;
+    const std::int64_t left = group_rows_ - row % group_rows_;
+    const int end = static_cast<int>(std::min<std::int64_t>(block.rows, first + left));
+    add(group(row), first, end);
+    first = end;
   }
+}
+
+void RowGroups::add_block_losses(const Block& block) {
+  each_group(block, [&](double* sums, int first, int end) {
+    double loss = sums[GroupLayout::kLoss];
+    for (int i = first; i < end; ++i) loss += block.loss[i];
+    sums[GroupLayout::kLoss] = loss;
+    sums[GroupLayout::kRows] += end - first;
+  });
 }
 
 bool RowGroups::is_held(double weight) const noexcept {
@@ -81,23 +93,33 @@ void RowGroups::add_block(const Block& block, std::size_t policy, const double* 
   const bool automatic = rules.clip == 0;
   HeldRows held;
   int held_count = 0;
-  for (int i = 0; i < block.rows; ++i) {
-    double* sums = group(block.first_row + i) + offset;
-    const double w = weights[i];
-    const double y = block.loss[i];
-    sums[GroupLayout::kWeight] += w;
-    sums[GroupLayout::kWeightedLoss] += w * y;
-    if (automatic && is_held(w)) {
-      hold({policy, block.first_row + i, w, y}, held, held_count);
-    } else {
-      sums[GroupLayout::kClipped] += (automatic ? w : std::min(w, rules.clip)) * y;
+  each_group(block, [&](double* group_sums, int first, int end) {
+    double* sums = group_sums + offset;
+    double weight = sums[GroupLayout::kWeight], ips = sums[GroupLayout::kWeightedLoss];
+    double clipped = sums[GroupLayout::kClipped], ix = sums[GroupLayout::kIx];
+    for (int i = first; i < end; ++i) {
+      const double w = weights[i], y = block.loss[i];
+      weight += w;
+      ips += w * y;
+      ix += w * y / (1 + rules.alpha * w);
+      if (automatic && is_held(w)) {
+        sums[GroupLayout::kClipped] = clipped;
+        hold({policy, block.first_row + i, w, y}, held, held_count);
+        clipped = sums[GroupLayout::kClipped];
+      } else {
+        clipped += (automatic ? w : std::min(w, rules.clip)) * y;
+      }
     }
-    sums[GroupLayout::kIx] += w * y / (1 + rules.alpha * w);
-    if (excess != nullptr) {
-      sums[GroupLayout::kOwn] += y + y * excess[i];
+    sums[GroupLayout::kWeight] = weight;
+    sums[GroupLayout::kWeightedLoss] = ips;
+    sums[GroupLayout::kClipped] = clipped;
+    sums[GroupLayout::kIx] = ix;
+    if (excess == nullptr) return;
+    for (int i = first; i < end; ++i) {
+      sums[GroupLayout::kOwn] += block.loss[i] + block.loss[i] * excess[i];
       sums[GroupLayout::kOwn + 1] += excess[i];
     }
-  }
+  });
   if (held_count == 0) return;
   const std::lock_guard lock(held_mutex_);
   held_.insert(held_.end(), held.begin(), held.begin() + held_count);
@@ -105,7 +127,9 @@ void RowGroups::add_block(const Block& block, std::size_t policy, const double* 
 
 void RowGroups::add_block_terms(const Block& block, std::size_t policy, std::size_t given, const double* terms) {
   const std::size_t column = table_.layout.policy(policy) + table_.layout.given(given);
-  for (int i = 0; i < block.rows; ++i) group(block.first_row + i)[column] += terms[i];
+  each_group(block, [&](double* sums, int first, int end) {
+    for (int i = first; i < end; ++i) sums[column] += terms[i];
+  });
 }
 
 void RowGroups::add_block_sums(const BlockSums& block) {

@@ -67,6 +67,9 @@ class RowGroups {
   using HeldRows = std::array<HeldRow, TopRows::kSize>;
 
   double* group(std::int64_t row);
+  /// Calls add(sums of the group, first, end) for the rows [first, end) of the block that lie in each of its groups.
+  template <class Add>
+  void each_group(const Block& block, Add add);
   /// Whether a row has to wait until M is known: taken back out of a sum, a huge weight would leave nothing of it.
   bool is_held(double weight) const noexcept;
   /// Holds the row; where a block has held as many as M can clip, the one with the least weight goes into its sum.

@@ -12,9 +12,10 @@ constexpr double kHarmless = 0.1, kSkewed = 0.25;           // of g
 constexpr double kHeavyTails = 0.35, kHiddenPerTail = 2.0;  // of k / g² − 1
 
 // How concentrated an estimate may be. Rare events of one size have k = g².
-constexpr double kFewDecide = 0.3, kFewEvents = 0.2, kEvents = 1.15;
+constexpr double kFewDecide = 0.4, kFewEvents = 0.2, kEvents = 1.15, kFewDiffer = 0.5;
 
-constexpr double kFewEffectiveRows = 100, kNearLogged = 0.65, kFewCarry = 0.015;
+// Effective rows, and the share of all rows above which the policy is near the logged one.
+constexpr double kVeryFew = 40, kVeryFewNear = 0.65, kFew = 100, kFewNear = 0.48, kFewCarry = 0.015;
 constexpr double kSmallShare = 0.06, kHeavyWeights = 0.02;
 
 /// t at which Hall's transformation of a statistic of skewness g is q.
@@ -46,10 +47,14 @@ bool is_doubtful(const Shape& shape) {
   return !shape.varies() || k > kFewDecide || (k > kFewEvents && k < kEvents * g * g);
 }
 
+bool is_difference_doubtful(const Shape& shape) {
+  return shape.concentration > kFewDiffer;
+}
+
 bool are_weights_doubtful(const Shape& weights, double effective_rows, double rows) {
   const double share = effective_rows / rows, k = weights.concentration;
-  return (effective_rows < kFewEffectiveRows && share < kNearLogged && k > kFewCarry) ||
-         (share < kSmallShare && k > kHeavyWeights);
+  const bool few = (effective_rows < kVeryFew && share < kVeryFewNear) || (effective_rows < kFew && share < kFewNear);
+  return (few && k > kFewCarry) || (share < kSmallShare && k > kHeavyWeights);
 }
 
 }  // namespace scrm

@@ -16,8 +16,10 @@ namespace scrm {
 std::pair<double, double> automatic_interval(double value, const Shape& shape, double standard_error, double level);
 
 /// Whether so few rows decide that no interval made from them can be relied on: nothing varies; one over k is below
-/// 3.3, or below 5 where the outcome is one of few events (of which there could as well have been none).
+/// 2.5, or below 5 where the outcome is one of few events (of which there could as well have been none).
 bool is_doubtful(const Shape& shape);
+/// The same of a difference, whose terms are small where the policies agree: one over k is below 2.
+bool is_difference_doubtful(const Shape& shape);
 
 /// Whether the weights are so concentrated that rows not seen yet could change everything: fewer than 100 effective
 /// rows of which few carry most, or a small share of all rows with heavy ones among them.
