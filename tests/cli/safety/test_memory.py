@@ -198,14 +198,18 @@ class Texts(MemoryTest):
 
 class Deployments(MemoryTest):
     def test_many_actions(self):
-        data = self.write_rows("rows.h5", 300, 3, 4_000)
-        policy = self.write_policy("p.toml", 3, 4_000)
-        for memory, outcome in ((64, "refused"), (192, "done")):
-            with self.subTest(memory=memory):
-                act = ("act", policy, "--contexts", data, "--seed", 1, "--out", f"acted-{memory}")
-                self.assertEqual(self.run_within(memory, *act), outcome)
-                simulate = ("simulate", "categorical", "--actions", 4_000, "--rows", 300, "--out", f"logs-{memory}")
-                self.assertEqual(self.run_within(memory, *simulate), outcome)
+        (self.dir / "uniform.toml").write_text('kind = "uniform"\n')
+        for actions in (4_000, 10_000):
+            data = self.write_rows("rows.h5", 2_100, 3, actions)
+            policy = self.write_policy("p.toml", 3, actions)
+            with self.subTest(actions=actions):
+                act = ("act", policy, "--contexts", data, "--seed", 1, "--out", f"softmax-{actions}")
+                self.assertEqual(self.run_within(64, *act), "done")
+                act = ("act", "uniform.toml", "--contexts", data, "--seed", 1, "--out", f"uniform-{actions}",
+                       "--action-kind", "categorical", "--num-actions", actions)
+                self.assertEqual(self.run_within(64, *act), "done")
+                simulate = ("simulate", "categorical", "--actions", actions, "--rows", 2_100, "--out", f"logs-{actions}")
+                self.assertEqual(self.run_within(64, *simulate), "done")
 
     def test_many_rows_of_few_numbers(self):
         data, policy = self.write_rows("rows.h5", 150_000, 5), self.write_policy("p.toml", 5)
