@@ -122,6 +122,36 @@ class Existing(OutputTest):
 
     def test_an_archive_behind_a_symbolic_link(self):
         (self.dir / "sweep.toml").write_text('environments = ["pricing"]\nmethods = ["baseline"]\nrollouts = 1\n')
+    def test_a_folder_with_files_of_others_is_left_alone(self):
+        def other_hdf5(path):
+            with h5py.File(path, "w") as file:
+                file["weights"] = np.arange(3.0)
+
+        strangers = {
+            "notes.txt": lambda path: path.write_text("mine"),
+            "model.h5": other_hdf5,
+            "text.h5": lambda path: path.write_text("mine"),
+            "set.h5": lambda path: run("import", "labels.svm", "--format", "libsvm", "--out", path, cwd=self.dir),
+            "folder.h5": lambda path: path.mkdir(),
+        }
+        commands = [["simulate", "gaussian", "--rows", 9], ["act", "policy.toml", "--contexts", "logs", "--seed", 1],
+                    ["import", "table.csv", *CSV, "--rows-per-shard", 1]]
+        for name, make in strangers.items():
+            for command in commands:
+                with self.subTest(stranger=name, command=command[0]):
+                    out = self.dir / f"{name}-{command[0]}"
+                    run(*command, "--out", out, cwd=self.dir)
+                    run(*command, "--out", out, "--overwrite", cwd=self.dir)
+                    make(out / name)
+                    message = self.refused("is left alone", *command, "--out", out.name, "--overwrite", code=1)
+                    self.assertIn(f"{out.name}: this folder holds {name}, which is no shard", message)
+                    self.assertTrue((out / name).exists())
+
+    def test_shards_that_others_have_written_are_replaced(self):
+        gaussian_log(self.dir / "logs" / "b.h5", rows=5)
+        run("simulate", "gaussian", "--rows", 9, "--out", "logs", "--overwrite", cwd=self.dir)
+        self.assertEqual(os.listdir(self.dir / "logs"), ["part-00000.h5"])
+
         (self.dir / "out.h5").symlink_to("real.h5")
         self.refused("is a symbolic link to real.h5", "sweep", "sweep.toml", "--out", "out.h5", code=1)
         run("sweep", "sweep.toml", "--out", "out.h5", "--overwrite", cwd=self.dir)
