@@ -75,7 +75,7 @@ AtomicFolder::AtomicFolder(std::string path, bool overwrite)
   if (error) fail(path_, "cannot make a folder here: " + error.message());
   temporary_ = std::make_unique<Temporary>(target_, Temporary::Kind::folder);
   if (temporary_->error() != 0)
-    fail(path_, fmt::format("cannot make a folder here: {}", std::strerror(temporary_->error())));
+    fail(path_, fmt::format("cannot make a folder here: {}", reason_of(temporary_->error())));
 }
 
 AtomicFolder::~AtomicFolder() = default;

@@ -13,6 +13,7 @@
 #include <set>
 #include <utility>
 
+#include "file/descriptor.hpp"
 #include "scrm/io/file/path_checks.hpp"
 #include "shard/column_order.hpp"
 #include "shard/memory_bound.hpp"
@@ -25,9 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Enough for data sets of a few shards to stay open over many passes, few enough for any limit on open files.
-constexpr std::size_t kOpenShards = 16;
-// Of which is remembered where everything is, for a few megabytes; it is asked for again of those beyond.
+// Of so many shards it is remembered where everything is, for a few megabytes; it is asked for again of those beyond.
 constexpr std::size_t kRememberedShards = 4096;
 
 /// The `.h5` files of a directory in name order; the path itself when it is a file.
@@ -222,6 +221,7 @@ struct Dataset::Impl {
   void bound_entries(const ShardMemory& shard_memory, std::int64_t shard_rows);
   OpenShard& open_shard(std::size_t index);
 };
+  std::size_t most_open = files_kept_open();          ///< so that data sets of a few shards stay open over many passes
 
 void Dataset::Impl::add(Shard shard, ShardMemory shard_memory, Hdf5File file) {
   shard.first_row = rows;
@@ -232,7 +232,7 @@ void Dataset::Impl::add(Shard shard, ShardMemory shard_memory, Hdf5File file) {
   shards.push_back(std::move(shard));
   memory.push_back(std::move(shard_memory));
   files.push_back(std::move(file));
-  if (files.size() > kOpenShards) files.back().release();
+  if (files.size() > most_open) files.back().release();
   if (files.size() > kRememberedShards) files.back().forget_arrays();
 }
 
@@ -254,7 +254,7 @@ OpenShard& Dataset::Impl::open_shard(std::size_t index) {
   if (found != open.end()) {
     open.splice(open.begin(), open, found);
   } else {
-    if (open.size() >= kOpenShards) {
+    if (open.size() >= most_open) {
       const std::size_t oldest = open.back().first;
       open.pop_back();
       if (oldest >= kRememberedShards) files[oldest].forget_arrays();
