@@ -225,6 +225,22 @@ class Many(MemoryTest):
 
     def test_a_policy_over_millions_of_sparse_features(self):
         self.assertEqual(self.run_within(64, "simulate", "pricing", "--rows", 100, "--sparse-features", 20_000_000,
+class Advice(MemoryTest):
+    def message(self, *args):
+        return harness.run(*args, "--memory", "64M", check=1, cwd=self.dir).stderr
+
+    def test_what_is_advised_helps(self):
+        simulate = ("simulate", "pricing", "--out", "logs", "--rows")
+        self.assertIn("fewer --chunk-rows", self.message(*simulate, 3_000_000, "--chunk-rows", 3_000_000))
+        message = self.message(*simulate, 3_000, "--sparse-features", 200_000, "--density", 0.5)
+        self.assertNotIn("--chunk-rows", message)
+        self.assertIn("or sparser contexts", message)
+        data, policy = self.write_rows("wide.h5", 100, 20_000), self.write_policy("wide.toml", 20_000)
+        message = self.message("evaluate", data, "--policy", policy)
+        self.assertNotIn("chunks", message)
+        self.assertIn("or data with fewer features", message)
+
+
                                          "--density", 1e-6, "--out", "wide"), "refused")
 
 
