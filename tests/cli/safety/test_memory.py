@@ -128,6 +128,14 @@ class Learn(MemoryTest):
             found.append(out.read_text())
         self.assertEqual(found[0], found[1])
 
+    def test_many_lambdas(self):
+        data = self.write_rows("rows.h5", 300, 3)
+        learn = ("learn", data, "--max-iter", 3, "--overwrite", "--out", "out.toml")
+        for count in (1_000, 15_000):
+            values = ",".join(f"{1 + i / 1000:.3f}" for i in range(count))
+            self.run_within(64, *learn, "--lambda", values)
+            self.run_within(64, *learn, "--lambda", "auto", "--lambda-grid", values)
+
     def test_rows_that_are_held_are_counted_once(self):
         data = self.write_rows("rows.h5", 400_000, 10)
         for memory in (64, 80, 96):
@@ -217,14 +225,6 @@ class Deployments(MemoryTest):
         self.assertEqual(self.run_within(64, *act), "done")
 
 
-class Many(MemoryTest):
-    def test_more_threads_than_their_stacks_fit(self):
-        self.write_rows("rows.h5", 100, 3)
-        self.write_policy("p.toml", 3)
-        self.assertEqual(self.run_within(64, "evaluate", "rows.h5", "--policy", "p.toml", "--threads", 2000), "done")
-
-    def test_a_policy_over_millions_of_sparse_features(self):
-        self.assertEqual(self.run_within(64, "simulate", "pricing", "--rows", 100, "--sparse-features", 20_000_000,
 class Advice(MemoryTest):
     def message(self, *args):
         return harness.run(*args, "--memory", "64M", check=1, cwd=self.dir).stderr
@@ -241,6 +241,14 @@ class Advice(MemoryTest):
         self.assertIn("or data with fewer features", message)
 
 
+class Many(MemoryTest):
+    def test_more_threads_than_their_stacks_fit(self):
+        self.write_rows("rows.h5", 100, 3)
+        self.write_policy("p.toml", 3)
+        self.assertEqual(self.run_within(64, "evaluate", "rows.h5", "--policy", "p.toml", "--threads", 2000), "done")
+
+    def test_a_policy_over_millions_of_sparse_features(self):
+        self.assertEqual(self.run_within(64, "simulate", "pricing", "--rows", 100, "--sparse-features", 20_000_000,
                                          "--density", 1e-6, "--out", "wide"), "refused")
 
 
