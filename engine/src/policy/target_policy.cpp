@@ -212,6 +212,12 @@ void require_fit(const Policy& policy, const PolicyKindDefinition& kind, const S
                             count_of(outputs, schema.action_kind == ActionKind::multilabel ? "label" : "action")),
                 place);
   }
+  if (schema.features == 0 && policy.row_length() > 1) {
+    throw Error(ErrorKind::data,
+                fmt::format("needs features (theta has {}{}), but the data has no context: no dataset of that name",
+                            count_of(policy.row_length(), "number"), single ? "" : " a row"),
+                place);
+  }
   const std::int64_t wanted = 1 + mapped_features(policy.features, schema.features);
   if (policy.row_length() != wanted) {
     const std::string features = policy.features == FeatureMap::linear

@@ -15,6 +15,7 @@
 
 #include "file/descriptor.hpp"
 #include "scrm/io/file/path_checks.hpp"
+#include "scrm/io/file/spelling.hpp"
 #include "shard/column_order.hpp"
 #include "shard/memory_bound.hpp"
 #include "shard/open_shard.hpp"
@@ -110,7 +111,11 @@ void SchemaBuilder::check_against_first(const std::string& path, const ShardHead
              first_.sparse ? "has a sparse one" : "has a dense one");
   }
   if (header.features != first_.features) {
-    mismatch(path, "context", fmt::format("has {} features", header.features), fmt::format("has {}", first_.features));
+    const auto has = [](const ShardHeader& shard) {
+      return shard.features > 0 ? "has " + count_of(shard.features, "feature") : "has no context";
+    };
+    if (header.features == 0) mismatch(path, "", has(header), has(first_));
+    mismatch(path, "context", has(header), first_.features > 0 ? fmt::format("has {}", first_.features) : has(first_));
   }
 }
 

@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 
+#include "scrm/io/file/spelling.hpp"
+
 namespace scrm {
 namespace {
 
@@ -157,6 +159,9 @@ std::vector<std::string> HeaderReader::names(const std::string& attribute, std::
   }
   const std::string place = "attribute " + attribute;
   if (value.texts.empty() && count > 0) fail(file_, place, "must be a list of names");
+  // There is always an action to name.
+  if (value.count > 0 && count == 0)
+    fail(file_, place, fmt::format("has {}, but there is no context", count_of(value.count, "name")));
   if (value.count != count)
     fail(file_, place, fmt::format("has {} names, but there are {} {}", value.count, count, things));
   std::vector<std::string> sorted = value.texts;
