@@ -39,7 +39,8 @@ std::string_view part(const std::string& bytes, std::size_t at) {
 
 }  // namespace
 
-ZipArchive::ZipArchive(std::string path) : path_(std::move(path)), file_(path_, O_RDONLY) {
+// Not waiting for whoever should write into a pipe of this name.
+ZipArchive::ZipArchive(std::string path) : path_(std::move(path)), file_(path_, O_RDONLY | O_NONBLOCK) {
   struct stat information {};
   if (!file_.open() || ::fstat(file_.get(), &information) != 0)
     throw Error(ErrorKind::file, fmt::format("cannot read: {}", reason_of(errno)), {.file = path_});

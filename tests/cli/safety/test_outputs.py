@@ -4,8 +4,10 @@
 import os
 import resource
 import shutil
+import signal
 import socket
 import subprocess
+import threading
 import unittest
 
 import h5py
@@ -120,8 +122,6 @@ class Existing(OutputTest):
             for options in [], ["--overwrite"]:
                 self.refused("symbolic link", "simulate", "gaussian", "--rows", 9, "--out", name, *options, code=1)
 
-    def test_an_archive_behind_a_symbolic_link(self):
-        (self.dir / "sweep.toml").write_text('environments = ["pricing"]\nmethods = ["baseline"]\nrollouts = 1\n')
     def test_a_folder_with_files_of_others_is_left_alone(self):
         def other_hdf5(path):
             with h5py.File(path, "w") as file:
@@ -152,6 +152,8 @@ class Existing(OutputTest):
         run("simulate", "gaussian", "--rows", 9, "--out", "logs", "--overwrite", cwd=self.dir)
         self.assertEqual(os.listdir(self.dir / "logs"), ["part-00000.h5"])
 
+    def test_an_archive_behind_a_symbolic_link(self):
+        (self.dir / "sweep.toml").write_text('environments = ["pricing"]\nmethods = ["baseline"]\nrollouts = 1\n')
         (self.dir / "out.h5").symlink_to("real.h5")
         self.refused("is a symbolic link to real.h5", "sweep", "sweep.toml", "--out", "out.h5", code=1)
         run("sweep", "sweep.toml", "--out", "out.h5", "--overwrite", cwd=self.dir)
@@ -200,6 +202,56 @@ class Waiting(OutputTest):
         done = subprocess.run(["bash", "-c", f"cat policy.toml | {PROGRAM} evaluate logs --policy /dev/stdin"],
                               cwd=self.dir, capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def feed(self, path, text):
+        """Somebody who writes into a named pipe."""
+        writer = threading.Thread(target=lambda: path.write_text(text), daemon=True)
+        writer.start()
+        self.addCleanup(writer.join, 60)
+
+    def test_text_comes_from_pipes_too(self):
+        (self.dir / "x.csv").write_text("x0,x1,x2\n1,2,3\n4,5,6\n")
+        table, contexts = (self.dir / "table.csv").read_text(), (self.dir / "x.csv").read_text()
+        run("import", "table.csv", *CSV, "--out", "file.h5", cwd=self.dir)
+        os.mkfifo(self.dir / "pipe")
+        self.feed(self.dir / "pipe", table)
+        run("import", "pipe", *CSV, "--out", "pipe.h5", cwd=self.dir, timeout=60)
+        self.feed(self.dir / "pipe", contexts)
+        act = ["act", "policy.toml", "--context", "x*", "--seed", 1]
+        run(*act, "--contexts", "x.csv", "--csv", "file.csv", cwd=self.dir)
+        run(*act, "--contexts", "pipe", "--csv", "pipe.csv", cwd=self.dir, timeout=60)
+        words = " ".join(CSV)
+        for command in [f"{PROGRAM} import <(gzip -c table.csv) {words} --out shell.h5",
+                        f"{PROGRAM} import /dev/stdin {words} --out stdin.h5 < table.csv",
+                        f"{PROGRAM} act policy.toml --context 'x*' --seed 1 --contexts <(cat x.csv) --csv shell.csv"]:
+            done = subprocess.run(["bash", "-c", command], cwd=self.dir, capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.dir / "pipe.csv").read_text(), (self.dir / "file.csv").read_text())
+        self.assertEqual((self.dir / "shell.csv").read_text(), (self.dir / "file.csv").read_text())
+        for name in "pipe.h5", "shell.h5", "stdin.h5":
+            with h5py.File(self.dir / name) as one, h5py.File(self.dir / "file.h5") as other:
+                np.testing.assert_array_equal(one["loss"], other["loss"])
+
+    def test_archives_do_not_come_from_pipes(self):
+        os.mkfifo(self.dir / "pipe.npz")
+        self.refused("pipe.npz: is not a file; an .npz archive cannot be read from a pipe", "import", "pipe.npz", "--out",
+                     "new.h5", code=1)
+
+    def test_ctrl_c_ends_the_wait_for_a_pipe_and_leaves_nothing(self):
+        os.mkfifo(self.dir / "pipe")
+        for command in [["import", "pipe", *CSV, "--out", "new"], ["import", "pipe", *CSV, "--out", "new.h5"],
+                        ["act", "policy.toml", "--contexts", "pipe", "--context", "x*", "--seed", "1", "--csv", "new.csv"],
+                        ["act", "policy.toml", "--contexts", "pipe", "--context", "x*", "--seed", "1", "--out", "new"]]:
+            with self.subTest(" ".join(command)):
+                before = sorted(os.listdir(self.dir))
+                process = subprocess.Popen([PROGRAM, *command], cwd=self.dir, stdout=subprocess.PIPE,
+                                           stderr=subprocess.PIPE, text=True)
+                # Opening succeeds once somebody reads: the program is then in the middle of its work, and still waits.
+                with open(self.dir / "pipe", "w"):
+                    process.send_signal(signal.SIGINT)
+                    out, message = process.communicate(timeout=60)
+                self.assertEqual((process.returncode, out, message), (-signal.SIGINT, "", ""))
+                self.assertEqual(sorted(os.listdir(self.dir)), before)
 
     def test_a_file_that_may_not_grow_is_an_error_with_a_message(self):
         def small_files():
