@@ -11,6 +11,7 @@
 #include "npz/npy_array.hpp"
 #include "npz/zip_archive.hpp"
 #include "scrm/io/file/error.hpp"
+#include "scrm/io/file/spelling.hpp"
 
 namespace scrm {
 namespace {
@@ -57,9 +58,10 @@ void add_array(Columns& columns, const NpzImport& import, const ZipArchive& arch
                 {.file = import.file, .dataset = name});
   if (columns.arrays.size() == 1) columns.rows = array.rows();
   if (array.rows() != columns.rows)
-    throw Error(ErrorKind::data,
-                fmt::format("has {} rows, {} has {}", array.rows(), columns.arrays.front().name(), columns.rows),
-                {.file = import.file, .dataset = name});
+    throw Error(
+        ErrorKind::data,
+        fmt::format("has {}, {} has {}", count_of(array.rows(), "row"), columns.arrays.front().name(), columns.rows),
+        {.file = import.file, .dataset = name});
 }
 
 Columns open_columns(const NpzImport& import, const ZipArchive& archive) {

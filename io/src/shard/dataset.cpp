@@ -100,7 +100,7 @@ void SchemaBuilder::check_against_first(const std::string& path, const ShardHead
   }
   if (header.num_actions != first_.num_actions) {
     mismatch(path, header.action_kind == ActionKind::multilabel ? "action" : "attribute num_actions",
-             fmt::format("has {} actions", header.num_actions), fmt::format("has {}", first_.num_actions));
+             "has " + count_of(header.num_actions, "action"), fmt::format("has {}", first_.num_actions));
   }
   if (header.outcome.value_or(Outcome::loss) != first_.outcome.value_or(Outcome::loss) && !options_.reward) {
     mismatch(path, "attribute outcome", fmt::format("is {}", to_string(header.outcome.value_or(Outcome::loss))),
@@ -221,12 +221,12 @@ struct Dataset::Impl {
   MemoryBound entry_bound;
   std::shared_ptr<BufferPool> pool = std::make_shared<BufferPool>();
   std::list<std::pair<std::size_t, OpenShard>> open;  ///< most recently used first; of `files`
+  std::size_t most_open = files_kept_open();          ///< so that data sets of a few shards stay open over many passes
 
   void add(Shard shard, ShardMemory shard_memory, Hdf5File file);
   void bound_entries(const ShardMemory& shard_memory, std::int64_t shard_rows);
   OpenShard& open_shard(std::size_t index);
 };
-  std::size_t most_open = files_kept_open();          ///< so that data sets of a few shards stay open over many passes
 
 void Dataset::Impl::add(Shard shard, ShardMemory shard_memory, Hdf5File file) {
   shard.first_row = rows;
