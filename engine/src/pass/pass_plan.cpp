@@ -57,7 +57,11 @@ PassPlan plan_pass(const Source& source, const ReductionBytes& reduction, const 
       needed > rows ? fmt::format(" ({} of it for sums and scores)", human_bytes(static_cast<double>(needed - rows)))
                     : "";
   const bool mostly_rows = needed - rows < rows || *reduction.help == '\0';
-  const std::string help = mostly_rows ? "write the data with smaller chunks" : reduction.help;
+  // Chunks make groups large; a block of rows takes what it takes.
+  const bool chunks_help = needed - source.group_bytes() <= options.memory;
+  const std::string help = !mostly_rows  ? reduction.help
+                           : chunks_help ? "write the data with smaller chunks"
+                                         : "data with fewer features";
   refuse_memory(needed, options.memory, "reading this data" + sums, help);
 }
 

@@ -214,8 +214,15 @@ TaskSizes size_tasks(const Source& source, std::int64_t chunk, const PassOptions
       if (options.memory == 0 || bytes_in_flight(source, sizes) <= options.memory) return sizes;
     }
   }
-  refuse_memory(bytes_in_flight(source, {chunk, 1, 1}), options.memory,
-                fmt::format("making and encoding one chunk of {} rows", chunk), "fewer --chunk-rows");
+  // Rows are made in blocks, however few of them are written at a time.
+  const std::int64_t least = std::min<std::int64_t>(chunk, kBlockRows);
+  const bool chunks_help = bytes_in_flight(source, {least, 1, 1}) <= options.memory;
+  const std::int64_t rows = chunks_help ? chunk : least;
+  refuse_memory(bytes_in_flight(source, {rows, 1, 1}), options.memory,
+                fmt::format("making and encoding a {} of {} rows", chunks_help ? "chunk" : "block", rows),
+                chunks_help              ? "fewer --chunk-rows"
+                : source.schema().sparse ? "sparser contexts"
+                                         : "fewer features or actions");
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ void match_actions(Policy& policy, const Names& actions, const std::string& name
   if (stranger != to.end() || policy.actions.size() != actions.size()) {
     const std::string which =
         stranger == to.end()
-            ? fmt::format("it has {} actions, the data {}", policy.actions.size(), actions.size())
+            ? fmt::format("it has {}, the data {}", count_of(policy.actions.size(), "action"), actions.size())
             : fmt::format("the data has no '{}'", policy.actions[static_cast<std::size_t>(stranger - to.begin())]);
     throw Error(ErrorKind::data, fmt::format("chooses among other actions than the data's: {}", which), {.file = name});
   }

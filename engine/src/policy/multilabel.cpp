@@ -7,16 +7,27 @@
 namespace scrm {
 namespace {
 
-void sample(const Policy& policy, const Block& block, const double* scores, int row, RandomStream& random,
-            BlockBuffer& actions) {
+/// Scores of the row lie `stride` apart.
+void draw_bits(const Policy& policy, const double* scores, std::int64_t stride, int row, RandomStream& random,
+               BlockBuffer& actions) {
   const bool joint = policy.mixing == Mixing::joint;
   const bool fair = joint && random.uniform() < policy.epsilon;
   const double epsilon = joint ? 0.0 : policy.epsilon;
-  for (int k = 0; k < block.num_actions; ++k) {
-    const double logistic = 1.0 / (1.0 + std::exp(-scores[cell(k, row)]));
+  for (int k = 0; k < policy.outputs; ++k) {
+    const double logistic = 1.0 / (1.0 + std::exp(-scores[k * stride]));
     const double one = fair ? 0.5 : (1 - epsilon) * logistic + epsilon / 2;
     actions.bits()[cell(k, row)] = random.uniform() < one ? 1 : 0;
   }
+}
+
+void sample(const Policy& policy, const Block&, const double* scores, int row, RandomStream& random,
+            BlockBuffer& actions) {
+  draw_bits(policy, scores + row, kBlockRows, row, random, actions);
+}
+
+void sample_tile(const Policy& policy, const Block&, const ScoreTile& all, int row, RandomStream& random,
+                 BlockBuffer& actions) {
+  draw_bits(policy, all.scores + (row - all.first_row), all.stride, row, random, actions);
 }
 
 }  // namespace
@@ -47,6 +58,7 @@ PolicyKindDefinition multilabel_kind() {
             label_gradient(block.bits, policy.outputs, policy.epsilon, scores, probability);
           },
       .sample = sample,
+      .sample_tile = sample_tile,
   };
 }
 

@@ -7,29 +7,38 @@
 namespace scrm {
 namespace {
 
-/// Inverse of the cumulative softmax, with the scores shifted so that none overflows.
-int draw_softmax(const double* scores, int row, int outputs, RandomStream& random) {
-  double highest = scores[cell(0, row)];
-  for (int k = 1; k < outputs; ++k) highest = std::max(highest, scores[cell(k, row)]);
+/// Inverse of the cumulative softmax, with the scores shifted so that none overflows. The scores of the row lie
+/// `stride` apart.
+int draw_softmax(const double* scores, std::int64_t stride, int outputs, RandomStream& random) {
+  double highest = scores[0];
+  for (int k = 1; k < outputs; ++k) highest = std::max(highest, scores[k * stride]);
   double total = 0;
-  for (int k = 0; k < outputs; ++k) total += std::exp(scores[cell(k, row)] - highest);
+  for (int k = 0; k < outputs; ++k) total += std::exp(scores[k * stride] - highest);
   double left = random.uniform() * total;
   for (int k = 0; k < outputs; ++k) {
-    left -= std::exp(scores[cell(k, row)] - highest);
+    left -= std::exp(scores[k * stride] - highest);
     if (left < 0) return k;
   }
   // Rounding can leave a crumb after the last action; it belongs to the likeliest one, which surely has support.
   for (int k = 0; k < outputs; ++k) {
-    if (scores[cell(k, row)] == highest) return k;
+    if (scores[k * stride] == highest) return k;
   }
   return outputs - 1;
 }
 
-void sample(const Policy& policy, const Block& block, const double* scores, int row, RandomStream& random,
-            BlockBuffer& actions) {
+int draw_action(const Policy& policy, const double* scores, std::int64_t stride, RandomStream& random) {
   const bool explore = random.uniform() < policy.epsilon;
-  actions.category()[row] =
-      explore ? uniform_index(block.num_actions, random) : draw_softmax(scores, row, policy.outputs, random);
+  return explore ? uniform_index(policy.outputs, random) : draw_softmax(scores, stride, policy.outputs, random);
+}
+
+void sample(const Policy& policy, const Block&, const double* scores, int row, RandomStream& random,
+            BlockBuffer& actions) {
+  actions.category()[row] = draw_action(policy, scores + row, kBlockRows, random);
+}
+
+void sample_tile(const Policy& policy, const Block&, const ScoreTile& all, int row, RandomStream& random,
+                 BlockBuffer& actions) {
+  actions.category()[row] = draw_action(policy, all.scores + (row - all.first_row), all.stride, random);
 }
 
 }  // namespace
@@ -54,6 +63,7 @@ PolicyKindDefinition softmax_kind() {
             softmax_gradient(all, block.category, policy.epsilon, scores, log_density);
           },
       .sample = sample,
+      .sample_tile = sample_tile,
   };
 }
 

@@ -74,6 +74,10 @@ void weights_of_policies(std::span<const TargetPolicy* const> policies, const Bl
   }
 }
 
+void TargetPolicy::tile_scores(const Block&, const ScoreRange&) const {
+  throw Error(ErrorKind::usage, "this policy has no scores of single actions");
+}
+
 void TargetPolicy::label_probability(const Block&, PolicyScratch&, double*) const {
   throw Error(ErrorKind::usage, "this policy has no probabilities of single labels");
 }
@@ -114,6 +118,12 @@ class ScoredPolicy final : public TargetPolicy {
     if (kind_.format.theta == ThetaRows::one) return block_scores(block, policy().features, policy().theta.data(), out);
     if (kind_.format.theta == ThetaRows::per_action) matrix_.scores(block, scratch, out);
   }
+
+  bool has_tile_scores(const Block& block) const override {
+    return kind_.format.theta == ThetaRows::per_action && block.replays == 1;
+  }
+
+  void tile_scores(const Block& block, const ScoreRange& range) const override { matrix_.scores(block, range); }
 
   void log_density(const Block& block, PolicyScratch& scratch, double* out) const override {
     if (has_tiles(policy(), block)) return tiled_log_density(matrix_, block, out);
@@ -200,6 +210,12 @@ void require_fit(const Policy& policy, const PolicyKindDefinition& kind, const S
     throw Error(ErrorKind::data,
                 fmt::format("theta has {}, the data has {}", count_of(policy.outputs, "row"),
                             count_of(outputs, schema.action_kind == ActionKind::multilabel ? "label" : "action")),
+                place);
+  }
+  if (schema.features == 0 && policy.row_length() > 1) {
+    throw Error(ErrorKind::data,
+                fmt::format("needs features (theta has {}{}), but the data has no context: no dataset of that name",
+                            count_of(policy.row_length(), "number"), single ? "" : " a row"),
                 place);
   }
   const std::int64_t wanted = 1 + mapped_features(policy.features, schema.features);

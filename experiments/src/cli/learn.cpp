@@ -209,6 +209,13 @@ void run_learn(LearnCommand& command) {
   Source& source = rows.source();
 
   const Policy start = start_policy(source, command);
+  if (options.lambda_rule == LambdaRule::given && options.lambdas.size() > 1) {
+    // Every policy is held until all are reported, as it was found and as what is printed. Measured.
+    constexpr std::size_t kPolicyBytes = std::size_t{7} << 10, kParameterBytes = 64;
+    memory_left(command).charge(options.lambdas.size() * (kPolicyBytes + kParameterBytes * start.theta.size()),
+                                fmt::format("reporting {} policies", options.lambdas.size()),
+                                "fewer values of --lambda");
+  }
   const Training training{source.rows(), command.holdout, options.seed, rows.fingerprint()};
   const RowMask train = holdout_mask(source.rows(), command.holdout, options.seed);
   const RowMask held_out = ~train;

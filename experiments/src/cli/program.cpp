@@ -20,6 +20,7 @@
 #include "cli/command.hpp"
 #include "cli/help/help_formatter.hpp"
 #include "cli/outputs.hpp"
+#include "cli/startup/file_limit.hpp"
 #include "cli/startup/openblas_repair.hpp"
 #include "cli/startup/thread_reserve.hpp"
 #include "report/terminal.hpp"
@@ -210,6 +211,7 @@ int parse_and_run(CLI::App& program, std::vector<std::string> arguments) {
 int run_commands(int argc, char** argv) {
   set_up_signals();
   std::set_terminate(end_with_message);
+  raise_file_limit();
   repair_openblas(argv);
 
   CLI::App program("Evaluate and learn decision policies from logged bandit data.", "scrm");

@@ -18,10 +18,6 @@ Schema added_columns(const Schema& schema) {
   return added;
 }
 
-std::int64_t score_columns(const Schema& schema) {
-  return std::max(1, schema.num_actions);
-}
-
 }  // namespace
 
 bool says_its_actions(const Policy& policy) {
@@ -82,7 +78,7 @@ std::size_t ActingSource::group_bytes() const {
 }
 
 std::size_t ActingSource::loader_bytes() const {
-  const auto columns = static_cast<std::size_t>(score_columns(schema_) + 1);
+  const auto columns = static_cast<std::size_t>(sampling_columns(policy_) + 1);
   return contexts_.loader_bytes() + block_buffer_bytes(added_columns(schema_)) + columns * kBlockRows * sizeof(double) +
          target_->scratch_bytes();
 }
@@ -114,7 +110,7 @@ Block ActingSource::load(BlockGroup& group, std::int64_t index, BlockLoader& loa
   block.context_type = context.context_type;
   block.context = context.context;
   block.sparse = context.sparse;
-  double* columns = own.memory.columns(0, score_columns(schema_) + 1);
+  double* columns = own.memory.columns(0, sampling_columns(policy_) + 1);
   record_actions({policy_, *target_, rollout_key_}, block, {own.policy, columns + kBlockRows, columns}, own.buffer);
   require_loggable(block, policy_name_);
   count(index, block);

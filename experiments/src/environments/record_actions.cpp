@@ -5,13 +5,43 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scrm/engine/policy/policy_kind.hpp"
 #include "scrm/experiments/sample_actions.hpp"
 #include "scrm/io/file/error.hpp"
 
 namespace scrm {
+namespace {
+
+/// The scores of all actions for a few rows at a time.
+void sample_in_tiles(const ActionSampler& sampler, const Block& block, double* scores, BlockBuffer& buffer) {
+  const Policy& policy = sampler.policy;
+  const auto sample_tile = policy_kind(policy.kind).sample_tile;
+  ScoreTile all{.scores = scores, .actions = policy.outputs};
+  for (all.first_row = 0; all.first_row < block.rows; all.first_row += kScoreTileRows) {
+    all.rows = score_tile_rows(all.first_row, block.rows);
+    sampler.target.tile_scores(block, {all.first_row, all.rows, 0, all.actions, scores, all.stride});
+    for (int row = all.first_row; row < std::min(all.first_row + all.rows, block.rows); ++row) {
+      RandomStream random = row_stream(sampler.rollout_key, StreamPurpose::action, block.first_row + row);
+      sample_tile(policy, block, all, row, random, buffer);
+    }
+  }
+}
+
+}  // namespace
+
+std::int64_t sampling_columns(const Policy& policy) {
+  const PolicyKindDefinition& kind = policy_kind(policy.kind);
+  if (kind.format.theta == ThetaRows::none) return 0;
+  constexpr std::int64_t kTilesOfColumn = kBlockRows / kScoreTileRows;
+  return kind.sample_tile != nullptr ? (policy.outputs + kTilesOfColumn - 1) / kTilesOfColumn : policy.outputs;
+}
 
 void record_actions(const ActionSampler& sampler, const Block& block, const SamplerScratch& scratch,
                     BlockBuffer& buffer) {
+  if (policy_kind(sampler.policy.kind).sample_tile != nullptr && sampler.target.has_tile_scores(block)) {
+    sample_in_tiles(sampler, block, scratch.scores, buffer);
+    return record_propensities(sampler, block, scratch, buffer);
+  }
   sampler.target.scores(block, scratch.policy, scratch.scores);
   sample_actions(sampler.policy, sampler.rollout_key, block, scratch.scores, sampler.float32, buffer, sampler.normals);
   record_propensities(sampler, block, scratch, buffer);

@@ -21,9 +21,13 @@ struct ActionSampler {
 /// Columns of kBlockRows that one thread lends.
 struct SamplerScratch {
   PolicyScratch& policy;
-  double* scores;  ///< one column, or as many as there are actions or labels
+  double* scores;  ///< sampling_columns of them; where rows share contexts, as many as there are actions or labels
   double* log_density;
 };
+
+/// Columns of scores that drawing actions takes for rows that share no contexts: where a kind of policy draws from
+/// tiles, those of a few rows, however many actions there are.
+std::int64_t sampling_columns(const Policy& policy);
 
 /// Fills action, propensity and, where the buffer's schema has it, label_propensity. `block` views the context and the
 /// buffer's columns. Propensities are, to the bit, what evaluating the same policy divides by: its weights are then

@@ -62,11 +62,11 @@ Policy first_policy(const Environment& environment, const SimulateOptions& optio
 }
 
 struct SimulatedSource::Loader final : BlockLoader {
-  Loader(const Schema& schema, const Environment& environment)
-      : buffer(schema), features(environment.features()), states(environment.state_columns()) {}
+  Loader(const Schema& schema, const Environment& environment, std::int64_t score_columns)
+      : buffer(schema), features(environment.features()), states(environment.state_columns()), scored(score_columns) {}
 
   double* column(std::int64_t index, std::int64_t count) { return memory.columns(0, count) + index * kBlockRows; }
-  std::int64_t all() const { return features + states + std::max(1, buffer.schema().num_actions) + 2; }
+  std::int64_t all() const { return features + states + scored + 2; }
   double* context() { return column(0, all()); }
   double* state() { return column(features, all()); }
   double* log_density() { return column(features + states, all()); }
@@ -77,6 +77,7 @@ struct SimulatedSource::Loader final : BlockLoader {
   std::optional<BlockBuffer> merged;  // of blocks that two policies share
   std::int64_t features;
   std::int64_t states;
+  std::int64_t scored;
   PolicyScratch memory;  // the environment's own columns
   PolicyScratch policy;  // the policy's
 };
@@ -104,11 +105,17 @@ SimulatedSource::SimulatedSource(std::shared_ptr<const Environment> environment,
   }
 }
 
+std::int64_t SimulatedSource::score_columns() const {
+  std::int64_t columns = 0;
+  for (const PreparedSegment& segment : segments_) columns = std::max(columns, sampling_columns(segment.policy));
+  return columns;
+}
+
 std::size_t SimulatedSource::loader_bytes() const {
   std::size_t scratch = 0;
   for (const PreparedSegment& segment : segments_) scratch = std::max(scratch, segment.target->scratch_bytes());
-  const auto columns = static_cast<std::size_t>(environment_->features() + environment_->state_columns() +
-                                                std::max(1, schema_.num_actions) + 2);
+  const auto columns =
+      static_cast<std::size_t>(environment_->features() + environment_->state_columns() + score_columns() + 2);
   const double entries = kBlockRows * (static_cast<double>(environment_->features()) +
                                        static_cast<double>(options_.sparse_features) * options_.density);
   // Vectors grow by doubling: up to twice the 12 bytes of an entry are held.
@@ -117,7 +124,7 @@ std::size_t SimulatedSource::loader_bytes() const {
 }
 
 std::unique_ptr<BlockLoader> SimulatedSource::make_loader() const {
-  return std::make_unique<Loader>(schema_, *environment_);
+  return std::make_unique<Loader>(schema_, *environment_, score_columns());
 }
 
 std::unique_ptr<BlockGroup> SimulatedSource::fetch(std::int64_t, int) {

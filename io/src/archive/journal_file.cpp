@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "archive/run_serialization.hpp"
+#include "file/descriptor.hpp"
 #include "file/fields.hpp"
 #include "file/temporary.hpp"
 #include "scrm/io/file/error.hpp"
@@ -30,7 +31,7 @@ std::uint32_t crc32(std::uint32_t before, std::string_view bytes) {
 }
 
 [[noreturn]] void fail(const std::string& path, const std::string& what, int error) {
-  throw Error(ErrorKind::file, what + ": " + std::strerror(error), {.file = path});
+  throw Error(ErrorKind::file, what + ": " + reason_of(error), {.file = path});
 }
 
 /// The content of the frame that `bytes` begin with; empty when it is not whole.

@@ -8,6 +8,7 @@
 #include "hdf5/hdf5_file.hpp"
 #include "scrm/io/archive/result_archive.hpp"
 #include "scrm/io/file/error.hpp"
+#include "scrm/io/file/spelling.hpp"
 
 namespace scrm {
 namespace {
@@ -56,7 +57,7 @@ std::vector<std::int64_t> ArchiveReader::shape(const std::string& name, std::siz
   if (lengths.size() != rank)
     fail(column, fmt::format("has {} dimensions, {} needed", lengths.size(), rank == 1 ? "one is" : "two are"));
   if (lengths[0] != static_cast<std::int64_t>(archive_.runs.size()) && name != "environment")
-    fail(column, fmt::format("has {} rows, but runs/environment has {}", lengths[0], archive_.runs.size()));
+    fail(column, fmt::format("has {}, but runs/environment has {}", count_of(lengths[0], "row"), archive_.runs.size()));
   return lengths;
 }
 
@@ -89,7 +90,8 @@ std::vector<std::vector<T>> ArchiveReader::curves(const std::string& name) const
   std::vector<std::vector<T>> result;
   for (std::size_t i = 0; i < rollouts_.size(); ++i) {
     if (rollouts_[i] < 0 || static_cast<std::size_t>(rollouts_[i]) > width)
-      throw Error(ErrorKind::data, fmt::format("is {}, but runs/{} has {} columns", rollouts_[i], name, width),
+      throw Error(ErrorKind::data,
+                  fmt::format("is {}, but runs/{} has {}", rollouts_[i], name, count_of(width, "column")),
                   {.file = path_, .dataset = "runs/rollouts", .row = static_cast<std::int64_t>(i)});
     const auto begin = table.begin() + static_cast<std::ptrdiff_t>(i * width);
     result.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(rollouts_[i]));

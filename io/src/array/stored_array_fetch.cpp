@@ -143,8 +143,16 @@ std::vector<std::shared_ptr<RawBytes>> StoredArray::encoded_chunks(const Hdf5Fil
   if (facts_->located) {
     for (std::int64_t index = next; index < first + count; ++index) {
       const ChunkLocation at = facts_->chunk(index);
-      chunks.push_back(std::make_shared<ChunkBytes>(FileRange(file.descriptor(), at.address, at.bytes, place(file)),
-                                                    chunk_encoding(file, row_of(index), at.skipped_filters)));
+      ChunkEncoding encoding = chunk_encoding(file, row_of(index), at.skipped_filters);
+      if (at.bytes >= kMinDeferred) {
+        chunks.push_back(std::make_shared<ChunkBytes>(FileRange(file.descriptor(), at.address, at.bytes, place(file)),
+                                                      std::move(encoding)));
+        continue;
+      }
+      // Rows of many small shards are fetched together: their files need not all stay open until they are decoded.
+      BufferPool::Buffer raw = file.pool()->take(at.bytes);
+      read_all_at(*file.descriptor(), raw.get(), at.bytes, at.address, place(file));
+      chunks.push_back(std::make_shared<ChunkBytes>(std::move(raw), at.bytes, std::move(encoding)));
     }
   } else if (next < first + count) {
     std::int64_t index = next;

@@ -19,8 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const std::string& path, const std::string& what, int error) {
-  throw Error(ErrorKind::file, what + ": " + std::strerror(error) + "; nothing appeared under this name",
-              {.file = path});
+  throw Error(ErrorKind::file, what + ": " + reason_of(error) + "; nothing appeared under this name", {.file = path});
 }
 
 /// Where the bytes will end up; refuses what a rename would destroy (devices, pipes) or cannot replace (folders).

@@ -5,15 +5,18 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "file/descriptor.hpp"
 #include "file/temporary.hpp"
 #include "scrm/io/file/error.hpp"
+#include "shard/is_shard.hpp"
 
 namespace scrm {
 namespace {
@@ -31,6 +34,11 @@ std::string without_trailing_slash(const std::string& path) {
   return name.string();
 }
 
+bool is_named_as_shard(const fs::path& path) {
+  std::error_code error;
+  return path.extension() == ".h5" && fs::is_regular_file(path, error);
+}
+
 /// Refuses whatever a rename would destroy.
 void require_free(const std::string& path, const std::string& target, bool overwrite) {
   std::error_code error;
@@ -39,17 +47,21 @@ void require_free(const std::string& path, const std::string& target, bool overw
   if (fs::is_symlink(status))
     fail(path, "is a symbolic link and is left alone; give the folder itself, or another name");
   if (!fs::is_directory(status)) fail(path, "is there already and is no folder; choose another name");
-  bool empty = true;
-  bool only_shards = true;
-  for (fs::directory_iterator entry(target, error), end; !error && entry != end; entry.increment(error)) {
-    empty = false;
-    only_shards = only_shards && entry->path().extension() == ".h5" && entry->is_regular_file(error);
-  }
+  std::vector<fs::path> entries;
+  for (fs::directory_iterator entry(target, error), end; !error && entry != end; entry.increment(error))
+    entries.push_back(entry->path());
   if (error) fail(path, "cannot look into this folder: " + error.message());
-  if (empty) return;
+  if (entries.empty()) return;
   if (!overwrite) fail(path, "this folder is not empty; choose another one, or replace it with --overwrite");
-  if (!only_shards) {
-    fail(path, "this folder holds more than .h5 files and is left alone; choose another one or empty it by hand");
+  std::sort(entries.begin(), entries.end());
+  // Other names first: no file needs to be opened to tell them.
+  std::stable_partition(entries.begin(), entries.end(),
+                        [](const fs::path& entry) { return !is_named_as_shard(entry); });
+  for (const fs::path& entry : entries) {
+    if (is_named_as_shard(entry) && is_shard(entry.string())) continue;
+    fail(path, fmt::format("this folder holds {}, which is no shard of logged rows, and is left alone; choose another "
+                           "one or empty it by hand",
+                           entry.filename().string()));
   }
 }
 
@@ -63,7 +75,7 @@ AtomicFolder::AtomicFolder(std::string path, bool overwrite)
   if (error) fail(path_, "cannot make a folder here: " + error.message());
   temporary_ = std::make_unique<Temporary>(target_, Temporary::Kind::folder);
   if (temporary_->error() != 0)
-    fail(path_, fmt::format("cannot make a folder here: {}", std::strerror(temporary_->error())));
+    fail(path_, fmt::format("cannot make a folder here: {}", reason_of(temporary_->error())));
 }
 
 AtomicFolder::~AtomicFolder() = default;

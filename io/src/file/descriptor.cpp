@@ -1,7 +1,9 @@
 #include "file/descriptor.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -29,6 +31,23 @@ int Descriptor::close() noexcept {
   return number < 0 || ::close(number) == 0 ? 0 : errno;
 }
 
+std::string reason_of(int error) {
+  const std::string reason = std::strerror(error);
+  if (error == EMFILE) return reason + "; allow more with `ulimit -n`, or give fewer --threads";
+  if (error == ENFILE) return reason + ": the whole system has run out of them; close other programs";
+  return reason;
+}
+
+std::size_t files_kept_open() noexcept {
+  constexpr rlim_t kMost = 16;
+  // Standard streams, outputs, the process that reads HDF5 files; half of the others is for files in use.
+  constexpr rlim_t kOthers = 12, kKeepers = 2;
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMost;
+  const rlim_t left = limit.rlim_cur > kOthers ? limit.rlim_cur - kOthers : 0;
+  return std::clamp<rlim_t>(left / (2 * kKeepers), 1, kMost);
+}
+
 ssize_t read_some(const Descriptor& file, void* out, std::size_t size) noexcept {
   return uninterrupted([&] { return ::read(file.get(), out, size); });
 }
@@ -49,10 +68,10 @@ ssize_t read_at(const Descriptor& file, void* out, std::size_t size, std::int64_
 void read_all_at(const Descriptor& file, void* out, std::size_t size, std::uint64_t offset, const Place& place) {
   const ssize_t got = read_at(file, out, size, static_cast<std::int64_t>(offset));
   if (got == static_cast<ssize_t>(size)) return;
-  throw Error(ErrorKind::file,
-              got < 0 ? std::string("cannot be read: ") + std::strerror(errno)
-                      : "cannot be read to its end: it was cut short while it was read",
-              place);
+  throw Error(
+      ErrorKind::file,
+      got < 0 ? "cannot be read: " + reason_of(errno) : "cannot be read to its end: it was cut short while it was read",
+      place);
 }
 
 int write_at(const Descriptor& file, std::string_view bytes, std::int64_t offset) noexcept {

@@ -36,6 +36,12 @@ class Descriptor {
   int number_ = -1;
 };
 
+/// What this errno means and, where no more files can be opened, what to do about it.
+std::string reason_of(int error);
+
+/// How many files may be kept open for later by whoever does so: 16, fewer where the process may not open many.
+std::size_t files_kept_open() noexcept;
+
 /// Reads what is there, at most `size` bytes: 0 at the end, -1 and errno when it fails.
 ssize_t read_some(const Descriptor& file, void* out, std::size_t size) noexcept;
 

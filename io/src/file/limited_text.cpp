@@ -23,7 +23,7 @@ constexpr std::size_t kNodeBytes = 104;
 
 std::string read_limited_text(const std::string& path, std::size_t max_bytes, const std::string& what) {
   const auto fail = [&](int reason) {
-    throw Error(ErrorKind::file, fmt::format("cannot read this {}: {}", what, std::strerror(reason)), {.file = path});
+    throw Error(ErrorKind::file, fmt::format("cannot read this {}: {}", what, reason_of(reason)), {.file = path});
   };
   require_file(path);
   const Descriptor file(path, O_RDONLY);

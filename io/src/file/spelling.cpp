@@ -56,8 +56,4 @@ std::string suggestion(std::string_view typed, const std::vector<std::string>& k
   return fmt::format("there is {}{}", fmt::join(known.begin(), shown, ", "), shown == known.end() ? "" : ", ...");
 }
 
-std::string count_of(std::int64_t count, std::string_view one) {
-  return std::to_string(count) + " " + std::string(one) + (count == 1 ? "" : "s");
-}
-
 }  // namespace scrm

@@ -172,7 +172,8 @@ class Guard {
   std::string ask(const Hdf5Request& request, Hdf5Service& own);
 
  private:
-  void start(Hdf5Service& own);
+  /// To ask about the file of this path, which is named when it fails.
+  void start(const std::string& path, Hdf5Service& own);
   /// How it ended, in words that follow "HDF5".
   std::string stop();
 
@@ -183,10 +184,11 @@ class Guard {
   std::set<std::string> seen_;  // files it was asked about
 };
 
-void Guard::start(Hdf5Service& own) {
+void Guard::start(const std::string& path, Hdf5Service& own) {
   int pair[2];
-  const auto fail = [](const char* what) {
-    throw Error(ErrorKind::run, fmt::format("cannot {} the process that reads HDF5 files: {}", what, strerror(errno)));
+  const auto fail = [&path](const char* what) {
+    throw Error(ErrorKind::run, fmt::format("cannot {} the process that reads HDF5 files: {}", what, reason_of(errno)),
+                {.file = path});
   };
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) fail("talk to");
   // Not under the numbers of standard streams that are closed: results would be written to them.
@@ -230,7 +232,7 @@ std::string Guard::ask(const Hdf5Request& request, Hdf5Service& own) {
       socket_.close();
       process_ = -1;
     }
-    if (process_ < 0) start(own);
+    if (process_ < 0) start(request.path, own);
     // What one damaged file does to HDF5's memory may only show when the next is read: a crash counts when it happens
     // in a process that has seen no other file.
     const bool alone = seen_.empty() || (seen_.size() == 1 && seen_.contains(request.path));

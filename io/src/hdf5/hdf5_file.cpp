@@ -30,7 +30,7 @@ Hdf5Service& own_service() {
 FileIdentity read_identity(const Descriptor& descriptor, const std::string& path) {
   struct stat status {};
   if (!descriptor.open() || ::fstat(descriptor.get(), &status) != 0)
-    throw Error(ErrorKind::file, std::string("cannot be opened: ") + std::strerror(errno), {.file = path});
+    throw Error(ErrorKind::file, "cannot be opened: " + reason_of(errno), {.file = path});
   if (!S_ISREG(status.st_mode)) throw Error(ErrorKind::file, "is not a file", {.file = path});
   return identity_of(status);
 }

@@ -1,8 +1,10 @@
 #include "hdf5/hdf5_service.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <limits>
 
 #include "file/fields.hpp"
@@ -12,8 +14,6 @@
 namespace scrm {
 namespace {
 
-// Enough for what is read in turn, few enough for any limit on open files.
-constexpr std::size_t kOpenFiles = 16;
 // Of texts, names and numbers that are asked for as a whole.
 constexpr std::int64_t kMostValues = std::int64_t{1} << 27;
 
@@ -189,6 +189,9 @@ hdf5::Handle open_file(const Hdf5Request& request) {
   if (file.valid()) return file;
   const std::string why = hdf5::take_error_text();
   const Place place{.file = request.path};
+  // HDF5 calls everything damaged that it may not open.
+  if (const Descriptor again(request.path, O_RDONLY | O_NONBLOCK); !again.open())
+    throw Error(ErrorKind::file, "cannot be opened: " + reason_of(errno), place);
   if (H5Fis_hdf5(request.path.c_str()) == 0) throw Error(ErrorKind::data, "is not an HDF5 file", place);
   throw Error(ErrorKind::data, "cannot be opened, it is damaged or was cut short: " + why, place);
 }
@@ -234,6 +237,7 @@ Hdf5Service::OpenFile& Hdf5Service::open(const Hdf5Request& request) {
   files_.remove_if([&](const OpenFile& file) {
     return file.identity.device == request.identity.device && file.identity.inode == request.identity.inode;
   });
+  while (files_.size() >= most_open_) files_.pop_back();
   OpenFile file;
   file.path = request.path;
   file.identity = request.identity;
@@ -244,7 +248,6 @@ Hdf5Service::OpenFile& Hdf5Service::open(const Hdf5Request& request) {
   const hdf5::Handle creation(H5Fget_create_plist(file.handle.get()), H5Pclose);
   hsize_t user_block = 0;
   file.has_file_addresses = H5Pget_userblock(creation.get(), &user_block) >= 0 && user_block == 0;
-  if (files_.size() >= kOpenFiles) files_.pop_back();
   files_.push_front(std::move(file));
   return files_.front();
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "file/descriptor.hpp"
 #include "file/file_identity.hpp"
 #include "hdf5/hdf5_handle.hpp"
 
@@ -85,6 +86,7 @@ class Hdf5Service {
   OpenFile& open(const Hdf5Request& request);
 
   std::list<OpenFile> files_;  ///< last used first
+  std::size_t most_open_ = files_kept_open();
 };
 
 }  // namespace scrm

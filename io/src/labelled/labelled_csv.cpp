@@ -66,8 +66,8 @@ LabelledData read_labelled_csv(const std::string& path, const LabelledOptions& o
   };
   while (reader.next()) {
     if (reader.fields().size() != reader.header().size())
-      fail(ErrorKind::data,
-           fmt::format("has {} fields, but the header has {}", reader.fields().size(), reader.header().size()));
+      fail(ErrorKind::data, fmt::format("has {}, but the header has {}", count_of(reader.fields().size(), "field"),
+                                        reader.header().size()));
     // What is held counts too: of a compressed file only its own bytes are known.
     const std::size_t held = data.context.size() * sizeof(double);
     if (options.max_bytes > 0 && std::max(static_cast<std::size_t>(reader.bytes_done()), held) > options.max_bytes)

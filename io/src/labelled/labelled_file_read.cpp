@@ -9,6 +9,7 @@
 #include "array/tile.hpp"
 #include "hdf5/hdf5_file.hpp"
 #include "scrm/io/file/error.hpp"
+#include "scrm/io/file/spelling.hpp"
 #include "scrm/io/labelled/labelled_file.hpp"
 #include "text/sparse_row.hpp"
 
@@ -51,7 +52,7 @@ class LabelledReader {
 
   void require_rows(const StoredArray& array) const {
     if (array.rows() != data_.rows)
-      fail(array.name(), fmt::format("has {} rows, but label has {}", array.rows(), data_.rows));
+      fail(array.name(), fmt::format("has {}, but label has {}", count_of(array.rows(), "row"), data_.rows));
   }
 
   /// Throws for shapes that memory cannot hold, which a damaged file may claim.
@@ -155,7 +156,8 @@ void LabelledReader::read_names() {
   if (file_.object_type(name) == ObjectType::none) return;
   data_.label_names = file_.texts(name);
   if (data_.label_names.size() != static_cast<std::size_t>(data_.labels))
-    fail(name, fmt::format("has {} names for {} labels", data_.label_names.size(), data_.labels));
+    fail(name,
+         fmt::format("has {} for {}", count_of(data_.label_names.size(), "name"), count_of(data_.labels, "label")));
 }
 
 void LabelledReader::read_context() {

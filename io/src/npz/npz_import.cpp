@@ -12,6 +12,7 @@
 #include "npz/npy_array.hpp"
 #include "npz/zip_archive.hpp"
 #include "scrm/io/file/error.hpp"
+#include "scrm/io/file/spelling.hpp"
 
 namespace scrm {
 namespace {
@@ -56,9 +57,10 @@ void check_array(const Columns& columns, const NpzImport& import, const NpyArray
     throw Error(ErrorKind::data, fmt::format("has rows of {} numbers, which are too many", array.width()),
                 {.file = import.file, .dataset = name});
   if (array.rows() != columns.rows)
-    throw Error(ErrorKind::data,
-                fmt::format("has {} rows, {} has {}", array.rows(), columns.arrays.front().name(), columns.rows),
-                {.file = import.file, .dataset = name});
+    throw Error(
+        ErrorKind::data,
+        fmt::format("has {}, {} has {}", count_of(array.rows(), "row"), columns.arrays.front().name(), columns.rows),
+        {.file = import.file, .dataset = name});
 }
 
 void add_array(Columns& columns, const NpzImport& import, const ZipArchive& archive, const std::string& name,

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "file/descriptor.hpp"
 #include "file/fields.hpp"
 #include "file/text.hpp"
 #include "scrm/io/file/error.hpp"
@@ -38,10 +39,11 @@ std::string_view part(const std::string& bytes, std::size_t at) {
 
 }  // namespace
 
-ZipArchive::ZipArchive(std::string path) : path_(std::move(path)), file_(path_, O_RDONLY) {
+// Not waiting for whoever should write into a pipe of this name.
+ZipArchive::ZipArchive(std::string path) : path_(std::move(path)), file_(path_, O_RDONLY | O_NONBLOCK) {
   struct stat information {};
   if (!file_.open() || ::fstat(file_.get(), &information) != 0)
-    throw Error(ErrorKind::file, fmt::format("cannot read: {}", std::strerror(errno)), {.file = path_});
+    throw Error(ErrorKind::file, fmt::format("cannot read: {}", reason_of(errno)), {.file = path_});
   if (!S_ISREG(information.st_mode))
     throw Error(ErrorKind::file, "is not a file; an .npz archive cannot be read from a pipe", {.file = path_});
   size_ = static_cast<std::uint64_t>(information.st_size);

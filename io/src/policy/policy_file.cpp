@@ -13,6 +13,7 @@
 
 #include "file/toml_file.hpp"
 #include "scrm/io/file/limited_text.hpp"
+#include "scrm/io/file/spelling.hpp"
 
 namespace scrm {
 namespace {
@@ -114,7 +115,8 @@ void PolicyReader::read_rows(const toml::array& rows, Policy& policy) const {
     const std::size_t first = rows[0].as_array()->size();
     if (row->size() != first)
       fail(row, name,
-           fmt::format("has {} numbers where theta[0] has {}; all rows must be equally long", row->size(), first));
+           fmt::format("has {} where theta[0] has {}; all rows must be equally long", count_of(row->size(), "number"),
+                       first));
     for (std::size_t j = 0; j < row->size(); ++j)
       policy.theta.push_back(element((*row)[j], fmt::format("theta[{}][{}]", i, j)));
   }
@@ -169,7 +171,7 @@ void PolicyReader::read_names(const PolicyFormat& format, Policy& policy) const 
   const auto inputs = static_cast<std::int64_t>(policy.inputs.size());
   if (inputs > 0 && 1 + mapped_features(policy.features, inputs) != policy.row_length()) {
     fail(table_.get("inputs"), "inputs",
-         fmt::format("has {} names, which need {} numbers a row of theta; there are {}", inputs,
+         fmt::format("has {}, which take {} numbers a row of theta; there are {}", count_of(inputs, "name"),
                      1 + mapped_features(policy.features, inputs), policy.row_length()));
   }
   if (policy.actions.empty()) return;
@@ -178,7 +180,8 @@ void PolicyReader::read_names(const PolicyFormat& format, Policy& policy) const 
          fmt::format("{} policies choose a number; leave it out", format.kind.name()));
   if (policy.actions.size() != static_cast<std::size_t>(policy.outputs)) {
     fail(table_.get("actions"), "actions",
-         fmt::format("has {} names, but theta has {} rows", policy.actions.size(), policy.outputs));
+         fmt::format("has {}, but theta has {}", count_of(policy.actions.size(), "name"),
+                     count_of(policy.outputs, "row")));
   }
 }
 

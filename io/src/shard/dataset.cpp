@@ -13,7 +13,9 @@
 #include <set>
 #include <utility>
 
+#include "file/descriptor.hpp"
 #include "scrm/io/file/path_checks.hpp"
+#include "scrm/io/file/spelling.hpp"
 #include "shard/column_order.hpp"
 #include "shard/memory_bound.hpp"
 #include "shard/open_shard.hpp"
@@ -25,9 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Enough for data sets of a few shards to stay open over many passes, few enough for any limit on open files.
-constexpr std::size_t kOpenShards = 16;
-// Of which is remembered where everything is, for a few megabytes; it is asked for again of those beyond.
+// Of so many shards it is remembered where everything is, for a few megabytes; it is asked for again of those beyond.
 constexpr std::size_t kRememberedShards = 4096;
 
 /// The `.h5` files of a directory in name order; the path itself when it is a file.
@@ -102,7 +102,7 @@ void SchemaBuilder::check_against_first(const std::string& path, const ShardHead
   }
   if (header.num_actions != first_.num_actions) {
     mismatch(path, header.action_kind == ActionKind::multilabel ? "action" : "attribute num_actions",
-             fmt::format("has {} actions", header.num_actions), fmt::format("has {}", first_.num_actions));
+             "has " + count_of(header.num_actions, "action"), fmt::format("has {}", first_.num_actions));
   }
   if (header.outcome.value_or(Outcome::loss) != first_.outcome.value_or(Outcome::loss) && !options_.reward) {
     mismatch(path, "attribute outcome", fmt::format("is {}", to_string(header.outcome.value_or(Outcome::loss))),
@@ -113,7 +113,11 @@ void SchemaBuilder::check_against_first(const std::string& path, const ShardHead
              first_.sparse ? "has a sparse one" : "has a dense one");
   }
   if (header.features != first_.features) {
-    mismatch(path, "context", fmt::format("has {} features", header.features), fmt::format("has {}", first_.features));
+    const auto has = [](const ShardHeader& shard) {
+      return shard.features > 0 ? "has " + count_of(shard.features, "feature") : "has no context";
+    };
+    if (header.features == 0) mismatch(path, "", has(header), has(first_));
+    mismatch(path, "context", has(header), first_.features > 0 ? fmt::format("has {}", first_.features) : has(first_));
   }
 }
 
@@ -233,6 +237,7 @@ struct Dataset::Impl {
   MemoryBound entry_bound;
   std::shared_ptr<BufferPool> pool = std::make_shared<BufferPool>();
   std::list<std::pair<std::size_t, OpenShard>> open;  ///< most recently used first; of `files`
+  std::size_t most_open = files_kept_open();          ///< so that data sets of a few shards stay open over many passes
 
   void add(Shard shard, ShardMemory shard_memory, Hdf5File file);
   void bound_entries(const ShardMemory& shard_memory, std::int64_t shard_rows);
@@ -248,7 +253,7 @@ void Dataset::Impl::add(Shard shard, ShardMemory shard_memory, Hdf5File file) {
   shards.push_back(std::move(shard));
   memory.push_back(std::move(shard_memory));
   files.push_back(std::move(file));
-  if (files.size() > kOpenShards) files.back().release();
+  if (files.size() > most_open) files.back().release();
   if (files.size() > kRememberedShards) files.back().forget_arrays();
 }
 
@@ -270,7 +275,7 @@ OpenShard& Dataset::Impl::open_shard(std::size_t index) {
   if (found != open.end()) {
     open.splice(open.begin(), open, found);
   } else {
-    if (open.size() >= kOpenShards) {
+    if (open.size() >= most_open) {
       const std::size_t oldest = open.back().first;
       open.pop_back();
       if (oldest >= kRememberedShards) files[oldest].forget_arrays();

@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 
+#include "scrm/io/file/spelling.hpp"
+
 namespace scrm {
 namespace {
 
@@ -57,7 +59,7 @@ class HeaderReader {
   void read_action_kind();
   void read_names();
   /// The names in an attribute, which must number `count`; none when there is no such attribute.
-  std::vector<std::string> names(const std::string& attribute, std::int64_t count, const char* things) const;
+  std::vector<std::string> names(const std::string& attribute, std::int64_t count, const char* thing) const;
   /// The number of rows where `loss` need not be there.
   void count_contexts();
   void read_loss();
@@ -99,7 +101,7 @@ void HeaderReader::add(const StoredArray& array, MemoryCost& cost) {
 StoredArray HeaderReader::open_column(const std::string& name) {
   StoredArray array = open(name);
   if (array.rows() != header_.rows) {
-    fail(file_, name, fmt::format("has {} rows, but loss has {}", array.rows(), header_.rows));
+    fail(file_, name, fmt::format("has {}, but loss has {}", count_of(array.rows(), "row"), header_.rows));
   }
   add(array, header_.cost);
   return array;
@@ -148,7 +150,7 @@ void HeaderReader::read_outcome() {
 }
 
 std::vector<std::string> HeaderReader::names(const std::string& attribute, std::int64_t count,
-                                             const char* things) const {
+                                             const char* thing) const {
   AttributeValue value = file_.attribute("/", attribute);
   if (!value.exists) return {};
   if (value.texts.size() == 1 && count != 1) {
@@ -159,8 +161,11 @@ std::vector<std::string> HeaderReader::names(const std::string& attribute, std::
   }
   const std::string place = "attribute " + attribute;
   if (value.texts.empty() && count > 0) fail(file_, place, "must be a list of names");
+  // There is always an action to name.
+  if (value.count > 0 && count == 0)
+    fail(file_, place, fmt::format("has {}, but there is no context", count_of(value.count, "name")));
   if (value.count != count)
-    fail(file_, place, fmt::format("has {} names, but there are {} {}", value.count, count, things));
+    fail(file_, place, fmt::format("has {} for {}", count_of(value.count, "name"), count_of(count, thing)));
   std::vector<std::string> sorted = value.texts;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
@@ -169,9 +174,9 @@ std::vector<std::string> HeaderReader::names(const std::string& attribute, std::
 }
 
 void HeaderReader::read_names() {
-  header_.context_columns = names("context_columns", header_.features, "features");
+  header_.context_columns = names("context_columns", header_.features, "feature");
   if (!options_.contexts_only && header_.action_kind != ActionKind::continuous) {
-    header_.action_names = names("action_names", header_.num_actions, "actions");
+    header_.action_names = names("action_names", header_.num_actions, "action");
   }
 }
 
@@ -250,7 +255,7 @@ void HeaderReader::read_action() {
   const int labels = static_cast<int>(action.width());
   if (header_.num_actions != 0 && header_.num_actions != labels) {
     fail(file_, "action",
-         fmt::format("has {} labels, but the attribute num_actions is {}", labels, header_.num_actions));
+         fmt::format("has {}, but the attribute num_actions is {}", count_of(labels, "label"), header_.num_actions));
   }
   header_.num_actions = labels;
 }
@@ -266,7 +271,7 @@ void HeaderReader::read_propensities() {
     const StoredArray labels = open_column("label_propensity");
     if (labels.rank() != 2 || labels.width() != header_.num_actions) {
       fail(file_, "label_propensity",
-           fmt::format("has {} columns, but action has {}", labels.rank() == 2 ? labels.width() : 1,
+           fmt::format("has {}, but action has {}", count_of(labels.rank() == 2 ? labels.width() : 1, "column"),
                        header_.num_actions));
     }
   }
@@ -317,8 +322,8 @@ void HeaderReader::read_sparse_context() {
   }
   if (indptr.rows() != header_.rows + 1) {
     fail(file_, indptr.name(),
-         fmt::format("has {} values, but loss has {} rows, which needs {}", indptr.rows(), header_.rows,
-                     header_.rows + 1));
+         fmt::format("has {}, but loss has {}, which needs {}", count_of(indptr.rows(), "value"),
+                     count_of(header_.rows, "row"), header_.rows + 1));
   }
   if (indices.rows() != values.rows()) {
     fail(file_, indices.name(),

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "audit/bad_rows.hpp"
+#include "scrm/io/file/spelling.hpp"
 #include "shard/transpose.hpp"
 
 namespace scrm {
@@ -327,10 +328,10 @@ void BlockDecoder::decode_entries(const Part& part) {
     if (schema_.features > 0 && to_columns(view, in_range, out)) return;
     for_each_value(view, [&](int i, std::int64_t, double value) {
       if (in_range.holds(value)) return;
-      throw Error(
-          ErrorKind::data,
-          fmt::format("{} (entry {}) is not the index of one of {} features", value, from + i, schema_.features),
-          {.file = *slice.path, .dataset = "context/indices", .row = part.first + row_of(from + i)});
+      throw Error(ErrorKind::data,
+                  fmt::format("{} (entry {}) is not the index of one of {}", value, from + i,
+                              count_of(schema_.features, "feature")),
+                  {.file = *slice.path, .dataset = "context/indices", .row = part.first + row_of(from + i)});
     });
   });
   if (slice.order) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "array/chunked_dataset.hpp"
+#include "file/descriptor.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/hdf5_handle.hpp"
 #include "hdf5/hdf5_sink.hpp"
@@ -109,7 +110,7 @@ ShardWriter::Impl::~Impl() {
 void ShardWriter::Impl::fail(const std::string& what) const {
   const std::string message = what + ", nothing appeared under this name";
   if (status.error == 0) hdf5::fail(ErrorKind::file, message, {.file = file.path()});
-  throw Error(ErrorKind::file, message + ": " + std::strerror(status.error), {.file = file.path()});
+  throw Error(ErrorKind::file, message + ": " + reason_of(status.error), {.file = file.path()});
 }
 
 void ShardWriter::Impl::check_writes() const {

@@ -178,7 +178,7 @@ void ArffReader::mark_last_labels() {
   const auto labels = static_cast<std::size_t>(options_.labels);
   if (labels > attributes_.size())
     file_->fail_file(
-        fmt::format("declares {} attributes, so the last {} cannot be labels", attributes_.size(), labels));
+        fmt::format("declares {}, so the last {} cannot be labels", count_of(attributes_.size(), "attribute"), labels));
   for (std::size_t j = attributes_.size() - labels; j < attributes_.size(); ++j) roles_[j].kind = Role::Kind::label;
 }
 
@@ -197,8 +197,8 @@ void ArffReader::mark_named_labels() {
 
 void ArffReader::check_attributes(const std::vector<ArffAttribute>& others) const {
   if (others.size() != attributes_.size())
-    file_->fail_file(
-        fmt::format("declares {} attributes, but {} declares {}", others.size(), first_path_, attributes_.size()));
+    file_->fail_file(fmt::format("declares {}, but {} declares {}", count_of(others.size(), "attribute"), first_path_,
+                                 attributes_.size()));
   for (std::size_t j = 0; j < others.size(); ++j) {
     if (others[j].name != attributes_[j].name)
       file_->fail_file(fmt::format("attribute {} is '{}', but in {} it is '{}'", j + 1, others[j].name, first_path_,
@@ -256,7 +256,7 @@ void ArffReader::read_dense(const char* at, const char* end) {
     }
     if (j + 1 == count) break;
     if (at == end || *at == '%')
-      file_->fail(fmt::format("this row has {} values, but {} attributes are declared", j + 1, count));
+      file_->fail(fmt::format("this row has {} of the {} declared", count_of(j + 1, "value"), count));
     if (*at != ',') fail(j, fmt::format("is followed by '{}' where a comma should be", excerpt({at, end})));
     ++at;
   }

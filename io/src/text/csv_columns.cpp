@@ -126,11 +126,11 @@ void validate_counts(const CsvImport& import, const CsvColumns& columns) {
   if (!multilabel && columns.action.size() != 1)
     fail_usage("--action names several columns; only multilabel actions have one for each label");
   if (!columns.label_propensity.empty() && columns.label_propensity.size() != columns.action.size())
-    fail_usage(fmt::format("--label-propensity names {} columns, but there are {} labels",
-                           columns.label_propensity.size(), columns.action.size()));
+    fail_usage(fmt::format("--label-propensity names {}, but --action names {}",
+                           count_of(columns.label_propensity.size(), "column"), columns.action.size()));
   if (multilabel && import.num_actions > 0 && static_cast<std::size_t>(import.num_actions) != columns.action.size())
-    fail_usage(
-        fmt::format("--num-actions is {}, but --action names {} labels", import.num_actions, columns.action.size()));
+    fail_usage(fmt::format("--num-actions is {}, but --action names {}", import.num_actions,
+                           count_of(columns.action.size(), "label")));
 }
 
 /// The name of a target whose column was found by a pattern: what the pattern's star stands for, behind the name's own

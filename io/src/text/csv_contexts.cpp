@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "file/descriptor.hpp"
 #include "file/fields.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/shard/shard_writer.hpp"
@@ -24,7 +25,7 @@ struct Close {
 using FilePtr = std::unique_ptr<std::FILE, Close>;
 
 [[noreturn]] void fail_file(const std::string& path, const char* what) {
-  throw Error(ErrorKind::file, fmt::format("{}: {}", what, std::strerror(errno)), {.file = path});
+  throw Error(ErrorKind::file, fmt::format("{}: {}", what, reason_of(errno)), {.file = path});
 }
 
 FilePtr open_file(const std::string& path, const char* mode) {

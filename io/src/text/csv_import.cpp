@@ -15,6 +15,7 @@
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/numbers.hpp"
 #include "scrm/io/file/path_checks.hpp"
+#include "scrm/io/file/spelling.hpp"
 #include "text/csv_columns.hpp"
 #include "text/csv_findings.hpp"
 #include "text/csv_reader.hpp"
@@ -59,7 +60,7 @@ void follow_encoding(const CsvImport& import, const Encoding& encoding, const st
       fail(fmt::format("the encoding has the column '{}', which --context lacks", column.name));
   }
   if (ordered.size() != columns.context.size())
-    fail(fmt::format("--context has {} columns, the encoding {}", columns.context.size(), ordered.size()));
+    fail(fmt::format("--context has {}, the encoding {}", count_of(columns.context.size(), "column"), ordered.size()));
   for (const std::size_t position : columns.categorical)
     if (categories.count(header[position]) == 0 && encoding.actions.empty())
       fail(fmt::format("--categorical: '{}' is no category in the encoding", header[position]));

@@ -10,6 +10,7 @@
 #include "import/cluster_number.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/numbers.hpp"
+#include "scrm/io/file/spelling.hpp"
 #include "scrm/io/shard/shard_writer.hpp"
 
 namespace scrm {
@@ -149,9 +150,10 @@ bool CsvRows::parse(std::span<const std::string_view> fields, std::int64_t line)
   if (fields.size() != header_->size()) {
     ++bad_records_[static_cast<std::size_t>(BadRecordReason::wrong_number_of_fields)];
     if (!first_error_)
-      first_error_ = {*file_,
-                      fmt::format("line {}: {} fields where the header has {}", line, fields.size(), header_->size()),
-                      false};
+      first_error_ = {
+          *file_,
+          fmt::format("line {}: {} where the header has {}", line, count_of(fields.size(), "field"), header_->size()),
+          false};
     return false;
   }
   double* value = builder_.values().data();

@@ -8,6 +8,7 @@
 
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/numbers.hpp"
+#include "scrm/io/file/spelling.hpp"
 #include "text/class_names.hpp"
 #include "text/sparse_row.hpp"
 #include "text/text_file.hpp"
@@ -153,7 +154,7 @@ void LibsvmReader::number_features(int first) {
   const std::int64_t needed = largest_feature_.number < 0 ? 0 : largest_feature_.number - first + 1;
   data_.features = options_.features > 0 ? options_.features : needed;
   if (needed > data_.features)
-    fail(largest_feature_, fmt::format("feature {} is beyond the {} features that were asked for (counted from {})",
+    fail(largest_feature_, fmt::format("feature {} is beyond the {} asked for (counted from {})",
                                        largest_feature_.number, data_.features, first));
   if (first == 0) return;
   for (std::int32_t& index : data_.indices) index -= first;
@@ -166,8 +167,8 @@ void LibsvmReader::number_labels(int first) {
   const std::int64_t needed = largest_label_.number < 0 ? 0 : largest_label_.number - first + 1;
   data_.labels = options_.labels > 0 ? options_.labels : static_cast<int>(needed);
   if (needed > data_.labels)
-    fail(largest_label_, fmt::format("label {} is beyond the {} labels that were asked for (counted from {})",
-                                     largest_label_.number, data_.labels, first));
+    fail(largest_label_, fmt::format("label {} is beyond the {} asked for (counted from {})", largest_label_.number,
+                                     data_.labels, first));
   const auto labels = static_cast<std::size_t>(data_.labels);
   data_.label.assign(static_cast<std::size_t>(data_.rows) * labels, 0);
   std::size_t at = 0;

@@ -19,7 +19,7 @@ constexpr std::size_t kPackedBytes = std::size_t{1} << 18;
 constexpr int kGzipWindow = 15 + 16;  // the largest window, and a gzip header around it
 
 [[noreturn]] void fail_reading(const std::string& path) {
-  throw Error(ErrorKind::file, fmt::format("cannot read: {}", std::strerror(errno)), {.file = path});
+  throw Error(ErrorKind::file, fmt::format("cannot read: {}", reason_of(errno)), {.file = path});
 }
 
 }  // namespace

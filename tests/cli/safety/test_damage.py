@@ -125,6 +125,24 @@ class Damage(ProgramTest):
         gaussian_log(self.path, rows=10, replace={"loss": np.zeros((10, 2))})
         self.check(self.path, "loss")
 
+    def test_a_context_that_has_lost_its_name(self):
+        for attributes in {}, {"context_columns": ["a", "b", "c"]}:
+            gaussian_log(self.path, rows=50, attributes=attributes)
+            with h5py.File(self.path, "a") as file:
+                file.move("context", "kontext")
+            policy = self.dir / "policy.toml"
+            policy.write_text(self.POLICIES["continuous"])
+            for command in (["evaluate", self.data, "--policy", policy],
+                            ["learn", self.data, "--start", policy, "--out", self.dir / "new.toml"],
+                            ["act", policy, "--contexts", self.data, "--seed", 1, "--out", self.dir / "new"]):
+                with self.subTest(command=command[0], attributes=attributes):
+                    self.assertIn("no context", run(*command, check=1).stderr)
+        gaussian_log(self.data / "a.h5", rows=50)
+        with h5py.File(self.path, "a") as file:
+            del file.attrs["context_columns"]
+        self.assertIn(f"{self.path}: has no context, but {self.data / 'a.h5'} has 3 features",
+                      run("evaluate", self.data, "--policy", policy, check=1).stderr)
+
     def test_lengths_that_differ(self):
         for name in ("action", "loss", "propensity"):
             with self.subTest(name=name):

@@ -77,12 +77,16 @@ class FaultTest(ProgramTest):
         elif old is not None:
             (self.work / name).write_bytes(old)
 
+    def old_folder(self):
+        """Shards, which are all that a folder may hold to be replaced."""
+        return {"part-00000.h5": (self.dir / "in" / "logs" / "part-00000.h5").read_bytes()}
+
     def old_and_new(self, args, name):
         """What is there before, and what a run that nothing disturbs makes of it."""
         self.fresh()
         run(*args, cwd=self.dir)
         new = content(self.work / name)
-        old = {"part-00000.h5": b"old"} if isinstance(new, dict) else b"old"
+        old = self.old_folder() if isinstance(new, dict) else b"old"
         return old, new
 
     def assert_told(self, done, where):
@@ -164,7 +168,7 @@ class Outputs(FaultTest):
         self.assertEqual(self.killed("simulate", SCRM_NO_EXCHANGE="1")[1], 1)
 
     def test_polite_signals_leave_nothing_behind(self):
-        old = {"part-00000.h5": b"old"}
+        old = self.old_folder()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             self.fresh(old)
             process = subprocess.Popen([PROGRAM, "import", "/dev/stdin", *CSV, "--rows-per-shard", "10", "--out",

@@ -128,6 +128,14 @@ class Learn(MemoryTest):
             found.append(out.read_text())
         self.assertEqual(found[0], found[1])
 
+    def test_many_lambdas(self):
+        data = self.write_rows("rows.h5", 300, 3)
+        learn = ("learn", data, "--max-iter", 3, "--overwrite", "--out", "out.toml")
+        for count in (1_000, 15_000):
+            values = ",".join(f"{1 + i / 1000:.3f}" for i in range(count))
+            self.run_within(64, *learn, "--lambda", values)
+            self.run_within(64, *learn, "--lambda", "auto", "--lambda-grid", values)
+
     def test_rows_that_are_held_are_counted_once(self):
         data = self.write_rows("rows.h5", 400_000, 10)
         for memory in (64, 80, 96):
@@ -198,19 +206,39 @@ class Texts(MemoryTest):
 
 class Deployments(MemoryTest):
     def test_many_actions(self):
-        data = self.write_rows("rows.h5", 300, 3, 4_000)
-        policy = self.write_policy("p.toml", 3, 4_000)
-        for memory, outcome in ((64, "refused"), (192, "done")):
-            with self.subTest(memory=memory):
-                act = ("act", policy, "--contexts", data, "--seed", 1, "--out", f"acted-{memory}")
-                self.assertEqual(self.run_within(memory, *act), outcome)
-                simulate = ("simulate", "categorical", "--actions", 4_000, "--rows", 300, "--out", f"logs-{memory}")
-                self.assertEqual(self.run_within(memory, *simulate), outcome)
+        (self.dir / "uniform.toml").write_text('kind = "uniform"\n')
+        for actions in (4_000, 10_000):
+            data = self.write_rows("rows.h5", 2_100, 3, actions)
+            policy = self.write_policy("p.toml", 3, actions)
+            with self.subTest(actions=actions):
+                act = ("act", policy, "--contexts", data, "--seed", 1, "--out", f"softmax-{actions}")
+                self.assertEqual(self.run_within(64, *act), "done")
+                act = ("act", "uniform.toml", "--contexts", data, "--seed", 1, "--out", f"uniform-{actions}",
+                       "--action-kind", "categorical", "--num-actions", actions)
+                self.assertEqual(self.run_within(64, *act), "done")
+                simulate = ("simulate", "categorical", "--actions", actions, "--rows", 2_100, "--out", f"logs-{actions}")
+                self.assertEqual(self.run_within(64, *simulate), "done")
 
     def test_many_rows_of_few_numbers(self):
         data, policy = self.write_rows("rows.h5", 150_000, 5), self.write_policy("p.toml", 5)
         act = ("act", policy, "--contexts", data, "--seed", 1, "--out", "acted")
         self.assertEqual(self.run_within(64, *act), "done")
+
+
+class Advice(MemoryTest):
+    def message(self, *args):
+        return harness.run(*args, "--memory", "64M", check=1, cwd=self.dir).stderr
+
+    def test_what_is_advised_helps(self):
+        simulate = ("simulate", "pricing", "--out", "logs", "--rows")
+        self.assertIn("fewer --chunk-rows", self.message(*simulate, 3_000_000, "--chunk-rows", 3_000_000))
+        message = self.message(*simulate, 3_000, "--sparse-features", 200_000, "--density", 0.5)
+        self.assertNotIn("--chunk-rows", message)
+        self.assertIn("or sparser contexts", message)
+        data, policy = self.write_rows("wide.h5", 100, 20_000), self.write_policy("wide.toml", 20_000)
+        message = self.message("evaluate", data, "--policy", policy)
+        self.assertNotIn("chunks", message)
+        self.assertIn("or data with fewer features", message)
 
 
 class Many(MemoryTest):

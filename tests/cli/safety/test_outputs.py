@@ -4,8 +4,10 @@
 import os
 import resource
 import shutil
+import signal
 import socket
 import subprocess
+import threading
 import unittest
 
 import h5py
@@ -120,6 +122,36 @@ class Existing(OutputTest):
             for options in [], ["--overwrite"]:
                 self.refused("symbolic link", "simulate", "gaussian", "--rows", 9, "--out", name, *options, code=1)
 
+    def test_a_folder_with_files_of_others_is_left_alone(self):
+        def other_hdf5(path):
+            with h5py.File(path, "w") as file:
+                file["weights"] = np.arange(3.0)
+
+        strangers = {
+            "notes.txt": lambda path: path.write_text("mine"),
+            "model.h5": other_hdf5,
+            "text.h5": lambda path: path.write_text("mine"),
+            "set.h5": lambda path: run("import", "labels.svm", "--format", "libsvm", "--out", path, cwd=self.dir),
+            "folder.h5": lambda path: path.mkdir(),
+        }
+        commands = [["simulate", "gaussian", "--rows", 9], ["act", "policy.toml", "--contexts", "logs", "--seed", 1],
+                    ["import", "table.csv", *CSV, "--rows-per-shard", 1]]
+        for name, make in strangers.items():
+            for command in commands:
+                with self.subTest(stranger=name, command=command[0]):
+                    out = self.dir / f"{name}-{command[0]}"
+                    run(*command, "--out", out, cwd=self.dir)
+                    run(*command, "--out", out, "--overwrite", cwd=self.dir)
+                    make(out / name)
+                    message = self.refused("is left alone", *command, "--out", out.name, "--overwrite", code=1)
+                    self.assertIn(f"{out.name}: this folder holds {name}, which is no shard", message)
+                    self.assertTrue((out / name).exists())
+
+    def test_shards_that_others_have_written_are_replaced(self):
+        gaussian_log(self.dir / "logs" / "b.h5", rows=5)
+        run("simulate", "gaussian", "--rows", 9, "--out", "logs", "--overwrite", cwd=self.dir)
+        self.assertEqual(os.listdir(self.dir / "logs"), ["part-00000.h5"])
+
     def test_an_archive_behind_a_symbolic_link(self):
         (self.dir / "sweep.toml").write_text('environments = ["pricing"]\nmethods = ["baseline"]\nrollouts = 1\n')
         (self.dir / "out.h5").symlink_to("real.h5")
@@ -170,6 +202,56 @@ class Waiting(OutputTest):
         done = subprocess.run(["bash", "-c", f"cat policy.toml | {PROGRAM} evaluate logs --policy /dev/stdin"],
                               cwd=self.dir, capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def feed(self, path, text):
+        """Somebody who writes into a named pipe."""
+        writer = threading.Thread(target=lambda: path.write_text(text), daemon=True)
+        writer.start()
+        self.addCleanup(writer.join, 60)
+
+    def test_text_comes_from_pipes_too(self):
+        (self.dir / "x.csv").write_text("x0,x1,x2\n1,2,3\n4,5,6\n")
+        table, contexts = (self.dir / "table.csv").read_text(), (self.dir / "x.csv").read_text()
+        run("import", "table.csv", *CSV, "--out", "file.h5", cwd=self.dir)
+        os.mkfifo(self.dir / "pipe")
+        self.feed(self.dir / "pipe", table)
+        run("import", "pipe", *CSV, "--out", "pipe.h5", cwd=self.dir, timeout=60)
+        self.feed(self.dir / "pipe", contexts)
+        act = ["act", "policy.toml", "--context", "x*", "--seed", 1]
+        run(*act, "--contexts", "x.csv", "--csv", "file.csv", cwd=self.dir)
+        run(*act, "--contexts", "pipe", "--csv", "pipe.csv", cwd=self.dir, timeout=60)
+        words = " ".join(CSV)
+        for command in [f"{PROGRAM} import <(gzip -c table.csv) {words} --out shell.h5",
+                        f"{PROGRAM} import /dev/stdin {words} --out stdin.h5 < table.csv",
+                        f"{PROGRAM} act policy.toml --context 'x*' --seed 1 --contexts <(cat x.csv) --csv shell.csv"]:
+            done = subprocess.run(["bash", "-c", command], cwd=self.dir, capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.dir / "pipe.csv").read_text(), (self.dir / "file.csv").read_text())
+        self.assertEqual((self.dir / "shell.csv").read_text(), (self.dir / "file.csv").read_text())
+        for name in "pipe.h5", "shell.h5", "stdin.h5":
+            with h5py.File(self.dir / name) as one, h5py.File(self.dir / "file.h5") as other:
+                np.testing.assert_array_equal(one["loss"], other["loss"])
+
+    def test_archives_do_not_come_from_pipes(self):
+        os.mkfifo(self.dir / "pipe.npz")
+        self.refused("pipe.npz: is not a file; an .npz archive cannot be read from a pipe", "import", "pipe.npz", "--out",
+                     "new.h5", code=1)
+
+    def test_ctrl_c_ends_the_wait_for_a_pipe_and_leaves_nothing(self):
+        os.mkfifo(self.dir / "pipe")
+        for command in [["import", "pipe", *CSV, "--out", "new"], ["import", "pipe", *CSV, "--out", "new.h5"],
+                        ["act", "policy.toml", "--contexts", "pipe", "--context", "x*", "--seed", "1", "--csv", "new.csv"],
+                        ["act", "policy.toml", "--contexts", "pipe", "--context", "x*", "--seed", "1", "--out", "new"]]:
+            with self.subTest(" ".join(command)):
+                before = sorted(os.listdir(self.dir))
+                process = subprocess.Popen([PROGRAM, *command], cwd=self.dir, stdout=subprocess.PIPE,
+                                           stderr=subprocess.PIPE, text=True)
+                # Opening succeeds once somebody reads: the program is then in the middle of its work, and still waits.
+                with open(self.dir / "pipe", "w"):
+                    process.send_signal(signal.SIGINT)
+                    out, message = process.communicate(timeout=60)
+                self.assertEqual((process.returncode, out, message), (-signal.SIGINT, "", ""))
+                self.assertEqual(sorted(os.listdir(self.dir)), before)
 
     def test_a_file_that_may_not_grow_is_an_error_with_a_message(self):
         def small_files():

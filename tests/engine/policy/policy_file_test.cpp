@@ -160,7 +160,7 @@ TEST_CASE("a policy file: a wrong theta is named by line and place") {
   CHECK(begins(complaint(gaussian + "theta=[[1,2]]"), "line 3: theta: gaussian policies need one flat list"));
   CHECK(begins(complaint("kind='softmax'\ntheta=[1,2]"), "line 2: theta: softmax policies need a list of rows"));
   CHECK(
-      begins(complaint("kind='softmax'\ntheta=[[1,2],\n[1]]"), "line 3: theta[1]: has 1 numbers where theta[0] has 2"));
+      begins(complaint("kind='softmax'\ntheta=[[1,2],\n[1]]"), "line 3: theta[1]: has 1 number where theta[0] has 2"));
   CHECK(begins(complaint("kind='softmax'\ntheta=[[1,2],[]]"), "line 2: theta[1]: is empty"));
   CHECK(begins(complaint("kind='softmax'\ntheta=[[1,true]]"), "line 2: theta[0][1]: must be a number"));
   CHECK(begins(complaint("kind='uniform'\ntheta=[1]"), "line 2: theta: uniform policies have none"));

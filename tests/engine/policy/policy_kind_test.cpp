@@ -152,6 +152,33 @@ TEST_CASE("policy kinds: actions are drawn as often as their density says") {
   });
 }
 
+TEST_CASE("policy kinds: a draw from a tile is the draw from whole columns") {
+  for_every_kind([](const PolicyKindDefinition& kind, const Policy& policy, const Schema& schema) {
+    if (kind.sample_tile == nullptr) return;
+    BlockBuffer whole(schema), tiled(schema);
+    for (int i = 0; i < kBlockRows; ++i) whole.context_f64()[i] = tiled.context_f64()[i] = 0.01 * i - 7;
+    constexpr int kRows = 100;  // more than a tile, and no whole number of them
+    const Block block = whole.view(0, kRows);
+    const auto target = make_target_policy(policy, schema, "the policy");
+    REQUIRE(target->has_tile_scores(block));
+    PolicyScratch scratch;
+    testing::Columns<double> scores(kActions), few(kActions);
+    target->scores(block, scratch, scores.data());
+    ScoreTile all{.scores = few.data(), .actions = kActions};
+    for (int i = 0; i < kRows; ++i) {
+      if (i % kScoreTileRows == 0) {
+        all.first_row = i;
+        all.rows = score_tile_rows(i, kRows);
+        target->tile_scores(block, {i, all.rows, 0, kActions, few.data(), all.stride});
+      }
+      RandomStream one(7, 1, static_cast<std::uint64_t>(i)), other = one;
+      kind.sample(policy, block, scores.data(), i, one, whole);
+      kind.sample_tile(policy, block, all, i, other, tiled);
+      CHECK(number_of_action(schema, i, tiled) == number_of_action(schema, i, whole));
+    }
+  });
+}
+
 TEST_CASE("policy kinds: gradients are the differences of log-densities, of whole actions and of single bits") {
   constexpr double kDelta = 1e-5;
   for_every_kind([](const PolicyKindDefinition& kind, const Policy& policy, const Schema& schema) {

@@ -14,6 +14,7 @@
 #include "scrm/io/file/atomic_file.hpp"
 #include "scrm/io/file/atomic_folder.hpp"
 #include "scrm/io/file/temporaries.hpp"
+#include "scrm/io/shard/shard_writer.hpp"
 #include "support/files.hpp"
 
 using namespace scrm;
@@ -38,6 +39,14 @@ void in_killed_process(const Action& action) {
 void write_shards_folder(const std::string& path, const std::string& text, bool overwrite = false) {
   AtomicFolder folder(path, overwrite);
   write_text_file(folder.temporary_path() + "/a.h5", text);
+  folder.commit();
+}
+
+/// The same with a real shard, which holds the text in an attribute.
+void write_shard_folder(const std::string& path, const std::string& text, bool overwrite = false) {
+  AtomicFolder folder(path, overwrite);
+  ShardWriter writer(folder.temporary_path() + "/a.h5", Schema{}, {.attributes = {{"note", text}}});
+  writer.commit();
   folder.commit();
 }
 
@@ -150,14 +159,18 @@ TEST_CASE("an atomic file: one that came meanwhile is not replaced") {
 
 TEST_CASE("an atomic folder: replaces shards and nothing else, and its errors name the final path") {
   const Folder folder;
-  write_shards_folder(folder / "logs", "old");
-  CHECK(holds(complaint([&] { write_shards_folder(folder / "logs", "new"); }), "--overwrite"));
-  write_shards_folder(folder / "logs", "new", true);
-  CHECK(bytes_of(folder / "logs/a.h5") == "new");
+  write_shard_folder(folder / "logs", "old text");
+  CHECK(holds(complaint([&] { write_shard_folder(folder / "logs", "new text"); }), "--overwrite"));
+  write_shard_folder(folder / "logs", "new text", true);
+  CHECK(holds(bytes_of(folder / "logs/a.h5"), "new text"));
   CHECK(folder.entries() == 1);
   fs::create_directory_symlink("logs", folder / "link");
-  CHECK(holds(complaint([&] { write_shards_folder(folder / "link", "x", true); }), "symbolic link"));
-  CHECK(bytes_of(folder / "logs/a.h5") == "new");
+  CHECK(holds(complaint([&] { write_shard_folder(folder / "link", "x", true); }), "symbolic link"));
+  CHECK(holds(bytes_of(folder / "logs/a.h5"), "new text"));
+  // What has only the name of a shard may be somebody's work.
+  write_bytes(folder / "logs/b.h5", "mine");
+  CHECK(holds(complaint([&] { write_shard_folder(folder / "logs", "x", true); }), "holds b.h5, which is no shard"));
+  CHECK(bytes_of(folder / "logs/b.h5") == "mine");
 
   const AtomicFolder next(folder / "next/", false);
   const std::string message = complaint([&] {

@@ -72,6 +72,8 @@ class SimulatedSource final : public Source {
     std::int64_t end = 0;
   };
 
+  /// Columns of scores that the policies draw from.
+  std::int64_t score_columns() const;
   void fill_context(const EnvironmentRows& rows, BlockBuffer& buffer) const;
   void act(const PreparedSegment& segment, const Block& block, Loader& loader) const;
 

@@ -50,6 +50,10 @@ struct PolicyKindDefinition {
   /// Draws the action of one row from that row's own stream into the column of `actions` that fits block.action_kind.
   void (*sample)(const Policy& policy, const Block& block, const double* scores, int row, RandomStream& random,
                  BlockBuffer& actions) = nullptr;
+  /// Optional, for many actions: the same draw from a tile that holds all actions of a few rows, of which `row`, a row
+  /// of the block, is one.
+  void (*sample_tile)(const Policy& policy, const Block& block, const ScoreTile& all, int row, RandomStream& random,
+                      BlockBuffer& actions) = nullptr;
   /// Instead of `sample`, where a continuous action is a function of its score and one standard normal draw: draws that
   /// are needed again can then be kept.
   void (*actions_from_normals)(const Policy& policy, int rows, const double* scores, const double* normals,

@@ -11,6 +11,7 @@
 #include "scrm/kernels/block.hpp"
 #include "scrm/kernels/gaussian_weights.hpp"
 #include "scrm/kernels/policy.hpp"
+#include "scrm/kernels/scores.hpp"
 
 namespace scrm {
 
@@ -41,6 +42,10 @@ class TargetPolicy {
 
   /// The scores of every row, a column for each row of theta, as sampling needs them. Nothing where there is no theta.
   virtual void scores(const Block& block, PolicyScratch& scratch, double* out) const = 0;
+  /// Whether tile_scores is defined for the block: a score for each action, and rows that share no contexts.
+  virtual bool has_tile_scores(const Block&) const { return false; }
+  /// Scores of some rows and outputs alone. Rows as ScoreTile has them.
+  virtual void tile_scores(const Block& block, const ScoreRange& range) const;
   /// log π(a|x) of every row's logged action.
   virtual void log_density(const Block& block, PolicyScratch& scratch, double* out) const = 0;
   /// π(a|x), to the bit what weights divide: a policy that logged it gets weights of exactly one.

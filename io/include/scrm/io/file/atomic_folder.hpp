@@ -14,7 +14,7 @@ class Temporary;
 class AtomicFolder {
  public:
   /// Throws when `path` is taken: a file, a symbolic link, or a folder with something in it. With `overwrite`, a folder
-  /// that holds nothing but shards (.h5 files) is replaced by commit(); any other is left alone all the same.
+  /// that holds nothing but shards of logged rows is replaced by commit(); any other is left alone all the same.
   AtomicFolder(std::string path, bool overwrite);
   ~AtomicFolder();
   AtomicFolder(const AtomicFolder&) = delete;

@@ -1,6 +1,7 @@
 /// Words in messages: suggestions for mistyped ones, and counts.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,6 +24,9 @@ std::string did_you_mean(std::string_view typed, const std::vector<std::string>&
 std::string suggestion(std::string_view typed, const std::vector<std::string>& known);
 
 /// A count and what it counts: "1 row", "2 rows".
-std::string count_of(std::int64_t count, std::string_view one);
+template <std::integral Count>
+std::string count_of(Count count, std::string_view one) {
+  return std::to_string(count) + " " + std::string(one) + (count == 1 ? "" : "s");
+}
 
 }  // namespace scrm
