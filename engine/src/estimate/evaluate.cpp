@@ -37,7 +37,7 @@ std::vector<const Estimator*> choose_estimators(const EvaluateOptions& options, 
   std::vector<const Estimator*> chosen;
   if (options.estimators.empty()) {
     for (const Estimator* estimator : all_estimators()) {
-      if (estimator->inapplicable_reason(schema, policy).empty() &&
+      if (estimator->by_default && estimator->inapplicable_reason(schema, policy).empty() &&
           inapplicable_interval_reason(options.interval, *estimator).empty())
         chosen.push_back(estimator);
     }
@@ -179,13 +179,27 @@ void make_groups(const Source& source, std::size_t policies, const EvaluateOptio
     out.rows = std::make_unique<RowGroups>(source.rows(), size, layout);
 }
 
+/// λ from 1 down to n^−1.5, in units of what losses can differ by: that of the least bound lies within.
+std::vector<SmoothedTerms> smoothing_grid(const EvaluateOptions& options, std::int64_t rows) {
+  constexpr int kSteps = 12, kStepsToOneOverRows = 8;
+  const OutcomeRange range = options.outcome_range.value_or(OutcomeRange{-1, 0});
+  std::vector<SmoothedTerms> grid;
+  for (int step = 0; step <= kSteps; ++step) {
+    const double share = std::pow(static_cast<double>(rows), -static_cast<double>(step) / kStepsToOneOverRows);
+    grid.push_back({.lambda = share / (range.high - range.low), .centre = range.high, .terms = {}});
+  }
+  return grid;
+}
+
 PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& policies,
                                 const EvaluateOptions& options, const WeightOptions& rules, const ExtraTerms& extra,
                                 const Baseline& baseline, const PassOptions& pass) {
   PassOutcome out;
   PassOptions inner = pass;
   make_groups(source, policies.size(), options, extra, inner.memory, out);
-  EvaluationExtras extras{.rows = out.rows.get(), .clusters = out.clusters.get(), .sequence_centre = {}};
+  EvaluationExtras extras{
+      .rows = out.rows.get(), .clusters = out.clusters.get(), .sequence_centre = {}, .smoothed = {}};
+  if (extra.smoothed) extras.smoothed = smoothing_grid(options, source.rows());
   if (options.interval == IntervalKind::sequence && options.outcome_range && options.max_weight)
     extras.sequence_centre = (options.outcome_range->low + options.outcome_range->high) / 2;
   const EvaluationReduction reduction(policies, rules, extra, baseline, source, extras);

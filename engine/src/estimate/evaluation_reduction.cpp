@@ -4,6 +4,7 @@
 #include <array>
 
 #include "scrm/engine/estimate/estimator.hpp"
+#include "scrm/kernels/elementary.hpp"
 #include "scrm/kernels/logged_difference.hpp"
 #include "scrm/kernels/weights.hpp"
 
@@ -44,6 +45,7 @@ ReductionBytes EvaluationReduction::bytes() const {
   std::size_t sums = sizeof(WeightSums) + sizeof(AdditiveSums) + moments;
   if (baseline_.kind != Baseline::Kind::none) sums += sizeof(DifferenceSums) + sizeof(AdditiveSums) + moments;
   ReductionBytes bytes{.partial = policies_.size() * sums, .help = "fewer policies at a time"};
+  bytes.partial += policies_.size() * extras_.smoothed.size() * sizeof(SmoothedTerms);
   const auto blocks = static_cast<std::size_t>(group_blocks_);
   if (extras_.clusters != nullptr) bytes.partial += blocks * ClusterGroups::block_bytes(layout_);
   if (extras_.rows != nullptr && extras_.rows->by_block())
@@ -62,6 +64,8 @@ std::unique_ptr<Reduction::Partial> EvaluationReduction::make() const {
   sums.weights.resize(policies_.size());
   sums.additive.resize(policies_.size());
   sums.given.resize(policies_.size() * extra_.given.size());
+  for (std::size_t p = 0; p < policies_.size(); ++p)
+    sums.smoothed.insert(sums.smoothed.end(), extras_.smoothed.begin(), extras_.smoothed.end());
   if (extras_.sequence_centre) sums.epochs.resize(policies_.size());
   if (extras_.sequence_centre) sums.epoch_differences.resize(policies_.size());
   if (baseline_.kind == Baseline::Kind::none) return partial;
@@ -114,6 +118,7 @@ void EvaluationReduction::merge(Partial& earlier, const Partial& later) const {
   }
   for (std::size_t g = 0; g < into.given_difference.size(); ++g)
     into.given_difference[g].merge(from.given_difference[g]);
+  for (std::size_t s = 0; s < into.smoothed.size(); ++s) into.smoothed[s].terms.merge(from.smoothed[s].terms);
   into.blocks.insert(into.blocks.end(), from.blocks.begin(), from.blocks.end());
   into.clusters.append(from.clusters);
   for (std::size_t p = 0; p < into.epochs.size(); ++p) {
@@ -147,6 +152,7 @@ void EvaluationReduction::add_policy(const Block& block, std::size_t p, double* 
   }
   add_groups(block, p, weights, labels ? excess : nullptr, sums);
   if (extras_.sequence_centre) add_epochs(block, p, weights, base, sums);
+  if (!extras_.smoothed.empty()) add_smoothed(block, p, weights, sums);
   for (std::size_t g = 0; g < extra_.given.size(); ++g) add_given_terms(block, p, g, weights, base, sums);
   if (baseline_.kind == Baseline::Kind::logged) {
     compute_logged_difference(block, weights, rules_, sums.weights[p], sums.difference[p]);
@@ -205,6 +211,25 @@ void EvaluationReduction::add_epochs(const Block& block, std::size_t p, const do
   for (int i = 0; i < block.rows; ++i)
     terms[i] = (weights[i] - (logged ? 1.0 : base.weights[i])) * (block.loss[i] - centre);
   sums.epoch_differences[p].add(block.first_row, terms, block.rows);
+}
+
+void EvaluationReduction::add_smoothed(const Block& block, std::size_t p, const double* weights,
+                                       EvaluationSums& sums) const {
+  alignas(kColumnAlignment) double added[kBlockRows], total[kBlockRows], terms[kBlockRows];
+  for (std::size_t s = 0; s < extras_.smoothed.size(); ++s) {
+    SmoothedTerms& one = sums.smoothed[p * extras_.smoothed.size() + s];
+    for (int i = 0; i < block.rows; ++i) {
+      added[i] = one.lambda * weights[i] * (one.centre - block.loss[i]);
+      total[i] = 1 + added[i];
+    }
+    log_array(total, terms, block.rows);
+    // ln(1 + x) as ln(u) x / (u − 1) with u = 1 + x as it was rounded: small x keep their digits.
+    for (int i = 0; i < block.rows; ++i) {
+      const double exact = total[i] - 1;
+      terms[i] = -(exact == 0 ? added[i] : terms[i] * (added[i] / exact)) / one.lambda;
+    }
+    one.terms = column_moments(terms, block.rows);
+  }
 }
 
 void EvaluationReduction::add_additive_difference(const Block& block, std::size_t p, const double* excess,

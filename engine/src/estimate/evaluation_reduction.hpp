@@ -31,6 +31,7 @@ struct EvaluationSums {
   ClusterEntries clusters;
   // w (y − centre), and (w − u) (y − centre) with a baseline; empty unless they are asked for.
   std::vector<EpochMoments> epochs, epoch_differences;
+  std::vector<SmoothedTerms> smoothed;  ///< [policies, λ]; empty unless they are asked for
 };
 
 /// What a pass fills beside its sums, each null or empty where it is not wanted.
@@ -38,6 +39,7 @@ struct EvaluationExtras {
   RowGroups* rows = nullptr;
   ClusterGroups* clusters = nullptr;
   std::optional<double> sequence_centre;  ///< for EvaluationSums::epochs
+  std::vector<SmoothedTerms> smoothed;    ///< of one policy, without rows; empty where they are not wanted
 };
 
 class EvaluationReduction final : public SizedReduction {
@@ -68,6 +70,7 @@ class EvaluationReduction final : public SizedReduction {
                                EvaluationSums& sums) const;
   void add_epochs(const Block& block, std::size_t p, const double* weights, const BaselineColumns& base,
                   EvaluationSums& sums) const;
+  void add_smoothed(const Block& block, std::size_t p, const double* weights, EvaluationSums& sums) const;
   void add_groups(const Block& block, std::size_t p, const double* weights, const double* excess,
                   EvaluationSums& sums) const;
   /// The sums of the block for groups of whole blocks, once those of all policies are there.

@@ -118,6 +118,10 @@ Estimate finite_estimate(const IntervalInputs& inputs, const std::string& name, 
     overflows.standard_errors.emplace_back(name);
     return out;
   }
+  if (point.upper_bound) {
+    out.high = if_finite(*point.upper_bound);
+    return out;
+  }
   const Bounds bounds = interval(options.interval, options.level, inputs);
   if (!bounds && options.interval == IntervalKind::bootstrap) {
     diagnostics.warnings.push_back(
@@ -145,13 +149,16 @@ PolicyTotals totals_for(const ReportInputs& in, const std::vector<FinalSums>& fi
                         const Estimator& estimator) {
   const EvaluationSums& sums = in.sums;
   const WeightSums& all = finals[p].weights;
+  const std::size_t grid = sums.smoothed.size() / sums.weights.size();
   return {.rows = all.weight.count,
           .loss = sums.loss,
           .weight = all.weight,
           .weighted_loss = all.ips,
           .terms = terms_of(estimator, all, in.extra, sums.given.data() + p * in.extra.given.size()),
           .square = all.square,
-          .additive = sums.additive[p]};
+          .additive = sums.additive[p],
+          .smoothed = std::span(sums.smoothed).subspan(p * grid, grid),
+          .level = in.options.level};
 }
 
 std::optional<double> shown_parameter(const ReportInputs& in, const std::vector<FinalSums>& finals, std::size_t p,
@@ -204,7 +211,7 @@ PolicyReport report_policy(const ReportInputs& in, const std::vector<FinalSums>&
     if (!in.sums.epochs.empty()) inputs.epochs = &in.sums.epochs[p];
     Estimate one = finite_estimate(inputs, estimator.name, in.options, in.options.at_least, out.diagnostics, overflows);
     one.estimator = estimator.name;
-    one.parameter = shown_parameter(in, finals, p, estimator);
+    one.parameter = inputs.point.parameter ? inputs.point.parameter : shown_parameter(in, finals, p, estimator);
     if (one.low && inputs.shape) doubts.add(estimator.name, *inputs.shape);
     if (in.options.interval == IntervalKind::cressie_read && one.low)
       likelihood = likelihood_estimate(inputs, in.options);

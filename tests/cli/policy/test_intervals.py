@@ -208,6 +208,30 @@ class Intervals(ProgramTest):
         self.assert_ends(asymptotic["ips"], value - half, value + half)
         self.assertIn("rows are many", report["interval"]["assumes"])
 
+    def test_logarithmic_smoothing_has_the_least_bound_of_its_grid(self):
+        for rows, rate, scale in ((50, 0.3, 1.0), (5000, 0.02, 20.0)):
+            data, w, r = self.log(rows, 21, rate=rate, outcome="reward")
+            with h5py.File(data, "r+") as file:
+                file["loss"][:] = scale * r
+            for bounds in ((), ("--outcome-range", f"-1:{scale + 1}")):
+                values, differences, _ = self.found(data, "--estimator", "ls,ips", *bounds)
+                base, unit = (-1, scale + 2) if bounds else (0, 1)
+                grid = [rows ** (-step / 8) / unit for step in range(13)]
+                means = [np.log1p(g * w * (scale * r - base)).mean() / g + base for g in grid]
+                lower = [m - math.log(13 / 0.05) / (g * rows) for m, g in zip(means, grid)]
+                best = int(np.argmax(lower))
+                found = values["ls"]
+                self.assertAlmostEqual(found["value"] / means[best], 1, 10)
+                self.assertAlmostEqual(found["low"], lower[best], delta=1e-10 * scale)
+                self.assertAlmostEqual(found["parameter"] / grid[best], 1, 12)
+                self.assertIsNone(found["high"])
+                self.assertNotIn("ls", differences)
+        self.assertNotIn("ls", self.found(data)[0])
+        data, _, _ = self.log(100, 22)  # losses above zero
+        report = run_json("evaluate", data, "--target", "new", "--estimator", "ls")
+        self.assertIsNone(report["policies"][0]["estimates"][0]["value"])
+        self.assertIn("--outcome-range", report["policies"][0]["diagnostics"]["warnings"][0])
+
     def test_rewards_have_their_own_ranges_and_signs(self):
         losses, w, y = self.log(2000, 8)
         rewards, _, _ = self.log(2000, 8, "r.h5", outcome="reward")

@@ -10,8 +10,8 @@ namespace {
 
 /// A new built-in estimator has its place here. Its definition is in a file of its own; the header declares it.
 std::vector<const Estimator*>& registry() {
-  static std::vector<const Estimator*> all = {&kIpsEstimator, &kClippedEstimator, &kSnipsEstimator, &kIpsIxEstimator,
-                                              &kAdditiveEstimator};
+  static std::vector<const Estimator*> all = {&kIpsEstimator,   &kClippedEstimator,  &kSnipsEstimator,
+                                              &kIpsIxEstimator, &kAdditiveEstimator, &kLogSmoothingEstimator};
   return all;
 }
 

@@ -6,6 +6,7 @@ namespace scrm {
 
 void ExtraTerms::add(const Estimator& estimator) {
   labels = labels || estimator.label_sums;
+  smoothed = smoothed || estimator.smoothed_terms;
   if (estimator.transform == WeightTransform::given && index(estimator) == given.size()) given.push_back(&estimator);
 }
 

@@ -13,6 +13,7 @@ namespace scrm {
 /// What the chosen estimators need beside the sums of weights.
 struct ExtraTerms {
   bool labels = false;                  ///< those of the additive estimator
+  bool smoothed = false;                ///< those of logarithmic smoothing
   std::vector<const Estimator*> given;  ///< the estimators with WeightTransform::given: a column t(w) y each
 
   void add(const Estimator& estimator);

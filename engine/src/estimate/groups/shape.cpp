@@ -48,6 +48,7 @@ std::optional<Shape> shape_of(const GroupTable& table, const EstimateColumn& col
   const std::vector<double> totals = totals_of(table);
   const double rows = totals[GroupLayout::kRows];
   const Estimator& estimator = *column.estimator;
+  if (estimator.smoothed_terms) return {};  // it is not made of the groups' sums
   const ReplicateTotals own = table.layout.totals(totals.data(), column.policy, estimator);
   if (!std::isfinite(table.layout.value(totals.data(), column))) return {};
   switch (column.baseline.kind) {

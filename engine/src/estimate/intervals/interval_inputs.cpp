@@ -24,7 +24,7 @@ OutcomeRange product_range(double low, double high, const OutcomeRange& outcome)
 }
 
 bool is_policy_value(const Estimator& estimator) {
-  return inapplicable_interval_reason(IntervalKind::cressie_read, estimator).empty();
+  return inapplicable_interval_reason(IntervalKind::cressie_read, estimator).empty() && !estimator.smoothed_terms;
 }
 
 }  // namespace

@@ -127,6 +127,7 @@ std::optional<double> confidence_below(IntervalKind kind, double x, const Interv
 
 std::string inapplicable_interval_reason(IntervalKind kind, const Estimator& estimator) {
   const bool value_of_policy = estimator.transform == WeightTransform::none && !estimator.label_sums;
+  if (estimator.smoothed_terms) return {};  // it has a bound of its own
   const bool needs_it = kind == IntervalKind::cressie_read || kind == IntervalKind::clopper_pearson;
   if (!needs_it || value_of_policy) return {};
   return fmt::format("{} intervals are of the policy's own value, by weights that average to one: take ips or snips",

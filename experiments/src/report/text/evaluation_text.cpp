@@ -52,8 +52,9 @@ std::string shown(const std::optional<double>& value, int decimals) {
 
 std::string parameter_text(const Estimate& estimate) {
   if (!estimate.parameter) return "";
-  const bool clip = find_estimator(estimate.estimator).parameter == EstimatorParameter::clip;
-  return fmt::format("{} = {:.4g}", clip ? "M" : "alpha", *estimate.parameter);
+  const Estimator& estimator = find_estimator(estimate.estimator);
+  const bool clip = estimator.parameter == EstimatorParameter::clip;
+  return fmt::format("{} = {:.4g}", estimator.smoothed_terms ? "lambda" : (clip ? "M" : "alpha"), *estimate.parameter);
 }
 
 Json interval_json(const EvaluationReport& report, const EvaluateOptions& options) {
@@ -76,6 +77,14 @@ Json difference_json(const std::optional<Difference>& difference) {
 
 /// The estimates that a table shows of a policy; null: it is left out.
 using ShownEstimates = const std::vector<Estimate>* (*)(const PolicyReport& policy);
+
+std::string interval_text(const Estimate& estimate, int decimals) {
+  if (estimate.low && estimate.high)
+    return fmt::format("[{}, {}]", shown(estimate.low, decimals), shown(estimate.high, decimals));
+  if (estimate.high) return fmt::format("at most {}", shown(estimate.high, decimals));
+  if (estimate.low) return fmt::format("at least {}", shown(estimate.low, decimals));
+  return "-";
+}
 
 std::string confidence_text(const std::optional<double>& confidence) {
   if (!confidence) return "-";
@@ -106,10 +115,7 @@ std::string estimates_table(const EvaluationReport& report, const EvaluateOption
     bool first = true;
     for (const Estimate& estimate : *estimates) {
       const int decimals = decimals_for(estimate.standard_error, estimate.value.value_or(0));
-      const std::string interval =
-          estimate.low && estimate.high
-              ? fmt::format("[{}, {}]", shown(estimate.low, decimals), shown(estimate.high, decimals))
-              : "-";
+      const std::string interval = interval_text(estimate, decimals);
       std::vector<std::string> cells = {first ? styled(policy.name, Style::strong) : "", estimate.estimator,
                                         shown(estimate.value, decimals), shown(estimate.standard_error, decimals),
                                         interval};

@@ -17,15 +17,24 @@
 
 namespace scrm {
 
+/// Moments of −ln(1 − λ w (y − c)) / λ for one λ, c being the largest loss that there can be.
+struct SmoothedTerms {
+  double lambda = 0;
+  double centre = 0;  ///< c
+  Moments terms;
+};
+
 /// All that a pass knows about one policy, over all rows: w is a row's weight, y its loss, t the estimator's transform.
 struct PolicyTotals {
   double rows = 0;
-  Moments loss;                  ///< y
-  Moments weight;                ///< w
-  Moments weighted_loss;         ///< w y
-  Moments terms;                 ///< t(w) y
-  SquareWeightedMoments square;  ///< w² and y
-  AdditiveSums additive;         ///< y + (y − c) S and S; only with `label_sums`
+  Moments loss;                                  ///< y
+  Moments weight;                                ///< w
+  Moments weighted_loss;                         ///< w y
+  Moments terms;                                 ///< t(w) y
+  SquareWeightedMoments square;                  ///< w² and y
+  AdditiveSums additive;                         ///< y + (y − c) S and S; only with `label_sums`
+  std::span<const SmoothedTerms> smoothed = {};  ///< on a grid of λ; only with `smoothed_terms`
+  double level = 0.95;                           ///< of intervals
 };
 
 /// Sums of one bootstrap replicate, or of a group of rows, in plain units.
@@ -41,6 +50,8 @@ struct PointEstimate {
   double standard_error = 0;
   double range = 0;  ///< of the averaged terms (an upper bound where one pass cannot give it exactly), for bernstein
   std::string undefined_reason;
+  std::optional<double> upper_bound;  ///< of its own, at the level asked for: it has no other interval then
+  std::optional<double> parameter;    ///< one that it chose itself
 };
 
 /// All that a pass knows about one policy minus a baseline, over all rows: u is a row's weight under the baseline, and
@@ -108,6 +119,8 @@ struct Estimator {
   WeightTransform transform = WeightTransform::none;
   WeightFunction weight_function = nullptr;  ///< of WeightTransform::given, and of no other
   bool label_sums = false;                   ///< needs PolicyTotals::additive: probabilities of single labels
+  bool smoothed_terms = false;               ///< needs PolicyTotals::smoothed
+  bool by_default = true;                    ///< evaluated where nobody says which
   /// Why it does not apply to this data and policy; empty when it does.
   std::string (*inapplicable_reason)(const Schema& schema, const TargetPolicy& policy) = always_applicable;
   PointEstimate (*point)(const PolicyTotals& totals) = mean_of_terms;
@@ -123,7 +136,8 @@ struct Estimator {
 };
 
 // The built-in ones, for those who choose one by default: a file each in engine/src/estimate, listed in estimators.cpp.
-extern const Estimator kIpsEstimator, kClippedEstimator, kSnipsEstimator, kIpsIxEstimator, kAdditiveEstimator;
+extern const Estimator kIpsEstimator, kClippedEstimator, kSnipsEstimator, kIpsIxEstimator, kAdditiveEstimator,
+    kLogSmoothingEstimator;
 
 /// Every estimator, in the order of reports: the built-in ones, then those registered.
 const std::vector<const Estimator*>& all_estimators();

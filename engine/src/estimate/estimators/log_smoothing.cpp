@@ -1,0 +1,48 @@
+#include <cmath>
+#include <limits>
+
+#include "scrm/engine/estimate/estimator.hpp"
+
+namespace scrm {
+namespace {
+
+/// The λ whose bound is least. With probability `level` the bounds of all λ of the grid hold at once, so that one may
+/// choose: each gets its share of what may fail.
+PointEstimate smoothed(const PolicyTotals& totals) {
+  PointEstimate out;
+  const double centre = totals.smoothed.front().centre;
+  if (totals.loss.highest > centre) {
+    out.undefined_reason =
+        "it is for losses that are never above zero (rewards never below): --outcome-range says from where to measure "
+        "others";
+    return out;
+  }
+  const double log_term = std::log(static_cast<double>(totals.smoothed.size()) / (1 - totals.level));
+  double best = std::numeric_limits<double>::infinity();
+  for (const SmoothedTerms& one : totals.smoothed) {
+    const double bound = centre + one.terms.true_mean() + log_term / (one.lambda * totals.rows);
+    if (!(bound < best)) continue;
+    best = bound;
+    out.value = centre + one.terms.true_mean();
+    out.standard_error = one.terms.standard_deviation() / std::sqrt(one.terms.count);
+    out.upper_bound = bound;
+    out.parameter = one.lambda;
+  }
+  if (!out.upper_bound) out.undefined_reason = "its terms are beyond the largest number";
+  return out;
+}
+
+}  // namespace
+
+/// Logarithmic smoothing (Sakhi, Aouali, Alquier and Chopin 2024): weights cannot dominate, and the mean plus
+/// ln(1/δ) / (λ n) bounds the policy's loss from above with probability 1 − δ, whatever the weights are.
+const Estimator kLogSmoothingEstimator = {
+    .name = "ls",
+    .formula = "mean(-log(1 - lambda w y) / lambda) for y <= 0, with its one-sided bound; only when asked for",
+    .smoothed_terms = true,
+    .by_default = false,
+    .point = smoothed,
+    .replicate = [](const ReplicateTotals&) { return std::numeric_limits<double>::quiet_NaN(); },
+};
+
+}  // namespace scrm
