@@ -1,0 +1,177 @@
+// labels: fast
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "estimate/groups/cluster_groups.hpp"
+#include "estimate/groups/row_groups.hpp"
+#include "estimate/groups/shape.hpp"
+#include "support/columns.hpp"
+
+using namespace scrm;
+using namespace scrm::testing;
+
+namespace {
+
+/// A block of losses and weights, a few of them huge.
+struct WeightedBlock {
+  Columns<double> loss{1}, propensity{1}, weights{1};
+  std::vector<std::int64_t> cluster;
+  Block block;
+
+  explicit WeightedBlock(std::int64_t index, int rows = kBlockRows) : cluster(kBlockRows) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(index) + 7);
+    for (int i = 0; i < kBlockRows; ++i) {
+      loss[i] = normal(random);
+      propensity[i] = 1;
+      weights[i] = std::exp(2 * normal(random)) * (i % 701 == 3 ? 1e7 : 1);
+      cluster[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(random() % 5000) - 2000;
+    }
+    block.first_row = index * kBlockRows;
+    block.rows = rows;
+    block.loss = loss.data();
+    block.propensity = propensity.data();
+    block.cluster = cluster.data();
+  }
+};
+
+/// What the pass would know of the largest weights of both blocks.
+TopRows top_of(const std::vector<WeightSums>& sums) {
+  WeightSums all = sums[0];
+  for (std::size_t s = 1; s < sums.size(); ++s) merge_weight_sums(all, sums[s], {});
+  return all.top;
+}
+
+const Estimator* const kEstimators[] = {&kIpsEstimator, &kSnipsEstimator, &kClippedEstimator, &kIpsIxEstimator};
+
+}  // namespace
+
+TEST_CASE("row groups: whole blocks have the sums of their rows, clipped weights included") {
+  const GroupLayout layout(1, {});
+  for (const double clip : {0.0, 3.0}) {
+    const WeightOptions rules{.alpha = 0.01, .clip = clip, .ranges = false};
+    constexpr std::int64_t kBlocks = 4;
+    RowGroups rows(kBlocks * kBlockRows, 1, layout), blocks(kBlocks * kBlockRows, 2 * kBlockRows, layout);
+    CHECK(blocks.by_block());
+    std::vector<WeightSums> sums(kBlocks);
+    for (std::int64_t b = 0; b < kBlocks; ++b) {
+      const WeightedBlock one(b, b == kBlocks - 1 ? 100 : kBlockRows);
+      rows.add_block(one.block, 0, one.weights.data(), rules, nullptr);
+      rows.add_block_losses(one.block);
+      Columns<double> weights{1};
+      std::copy_n(one.weights.data(), kBlockRows, weights.data());
+      WeightSums& known = sums[static_cast<std::size_t>(b)];
+      compute_weight_sums(one.block, weights.data(), rules, known);
+      BlockSums whole;
+      whole.first_row = one.block.first_row;
+      whole.sums.resize(layout.width());
+      whole.sums[GroupLayout::kRows] = one.block.rows;
+      for (int i = 0; i < one.block.rows; ++i) whole.sums[GroupLayout::kLoss] += one.block.loss[i];
+      whole.set_policy(layout, 0, known, rules);
+      blocks.add_block_sums(whole);
+    }
+    const TopRows top = top_of(sums);
+    const double largest = top.entries[TopRows::kSize - 1].weight;
+    if (clip == 0) {
+      rows.clip_top_rows(0, top, largest);
+      blocks.clip_top_rows(0, top, largest);
+    }
+    REQUIRE(blocks.table().groups == 2);
+    for (std::int64_t g = 0; g < 2; ++g) {
+      for (std::size_t c = 0; c < layout.width(); ++c) {
+        double expected = 0, size = 0;
+        const std::int64_t end = g == 0 ? 2 * kBlockRows : 3 * kBlockRows + 100;
+        for (std::int64_t row = g * 2 * kBlockRows; row < end; ++row) {
+          expected += rows.table().group(row)[c];
+          size += std::abs(rows.table().group(row)[c]);
+        }
+        CAPTURE(c);
+        CHECK(std::abs(blocks.table().group(g)[c] - expected) <= 1e-12 * size);
+      }
+    }
+  }
+}
+
+TEST_CASE("row groups: few groups for many policies, whole blocks for many rows, and always enough of them") {
+  for (const std::int64_t rows : {1L, 100L, 32768L, 32769L, 1'000'000L, 8'388'608L, 100'000'000L, 10'000'000'000L}) {
+    for (const std::size_t policies :
+         {std::size_t{0}, std::size_t{1}, std::size_t{4}, std::size_t{5}, std::size_t{100}}) {
+      const std::int64_t size = RowGroups::shape_group_rows(rows, policies);
+      const std::int64_t groups = (rows + size - 1) / size;
+      CHECK(groups <= (policies <= 4 ? 32768 : 131072 / static_cast<std::int64_t>(policies) + 2048));
+      CHECK((size == 1 || groups >= 1024));
+    }
+  }
+  CHECK(RowGroups::shape_group_rows(32768, 1) == 1);
+  CHECK(RowGroups::shape_group_rows(10'000'000, 1) == kBlockRows);
+}
+
+TEST_CASE("shape: moments of what groups add, with the estimators' own influence and with small changes alike") {
+  const GroupLayout layout(2, {});
+  RowGroups rows(300, 1, layout);
+  const WeightedBlock first(1, 300), second(2, 300);
+  Block block = first.block;
+  block.first_row = 0;
+  const WeightOptions rules{.alpha = 0.01, .clip = 3, .ranges = false};
+  rows.add_block(block, 0, first.weights.data(), rules, nullptr);
+  rows.add_block(block, 1, second.weights.data(), rules, nullptr);
+  rows.add_block_losses(block);
+  for (const Estimator* estimator : kEstimators) {
+    Estimator plain = *estimator;
+    plain.influence = nullptr;
+    for (const Baseline& baseline : {Baseline{}, Baseline{.kind = Baseline::Kind::logged},
+                                     Baseline{.kind = Baseline::Kind::policy, .policy = 1}}) {
+      const auto exact = shape_of(rows.table(), {0, estimator, baseline});
+      const auto numeric = shape_of(rows.table(), {0, &plain, baseline});
+      REQUIRE(exact);
+      REQUIRE(numeric);
+      CHECK(numeric->standard_error == doctest::Approx(exact->standard_error).epsilon(1e-6));
+      CHECK(numeric->skewness == doctest::Approx(exact->skewness).epsilon(1e-6));
+      CHECK(exact->groups == 300);
+      CHECK(std::abs(exact->skewness) <= 1);
+      CHECK(exact->concentration <= 1);
+      CHECK(exact->concentration >= 1.0 / 300);
+    }
+  }
+}
+
+TEST_CASE("cluster groups: sums of clusters wherever they lie; too many are put together without losing a row") {
+  ExtraTerms none;
+  const GroupLayout layout(64, none);  // 2,048 clusters at most
+  ClusterGroups few(GroupLayout(1, none)), many(layout);
+  const WeightOptions rules{.alpha = 0.01, .clip = 3, .ranges = false};
+  std::vector<double> rows(7000);
+  double total = 0;
+  for (std::int64_t b = 0; b < 10; ++b) {
+    const WeightedBlock one(b, b == 9 ? 5 : kBlockRows);
+    ClusterEntries entries, later;
+    few.begin_block(one.block, entries);
+    few.add_block(one.block, 0, one.weights.data(), rules, nullptr, entries);
+    few.add(entries);
+    many.begin_block(one.block, later);
+    for (std::size_t p = 0; p < 64; ++p) many.add_block(one.block, p, one.weights.data(), rules, nullptr, later);
+    many.add(later);
+    for (int i = 0; i < one.block.rows; ++i) {
+      rows[static_cast<std::size_t>(one.block.cluster[i] + 2000)] += 1;
+      total += one.block.loss[i];
+    }
+  }
+  CHECK_FALSE(few.merged());
+  std::int64_t clusters = 0;
+  for (const double count : rows) clusters += count > 0;
+  CHECK(few.table().groups == clusters);
+  CHECK(many.merged());
+  CHECK(many.table().groups <= 2048);
+  CHECK(many.table().groups > 1000);
+  for (const ClusterGroups* groups : {&few, &many}) {
+    double count = 0, loss = 0;
+    for (std::int64_t g = 0; g < groups->table().groups; ++g) {
+      count += groups->table().group(g)[GroupLayout::kRows];
+      loss += groups->table().group(g)[GroupLayout::kLoss];
+    }
+    CHECK(count == 9 * kBlockRows + 5);
+    CHECK(loss == doctest::Approx(total));
+  }
+}
