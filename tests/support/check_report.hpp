@@ -54,6 +54,13 @@ inline void check_estimate(const Estimate& actual, const reference::Estimated& e
   CHECK(relative_error(value_or_nan(actual.high), expected.value + half_width, wide) <= tolerance);
 }
 
+/// Options whose intervals the references know.
+inline EvaluateOptions with_normal_intervals() {
+  EvaluateOptions options;
+  options.interval = IntervalKind::normal;
+  return options;
+}
+
 /// The factor of the standard error in a normal or Student interval.
 inline reference::Real interval_factor(const EvaluateOptions& options, std::size_t rows) {
   if (options.interval == IntervalKind::normal) return reference::normal_quantile(options.level);

@@ -55,15 +55,12 @@ std::vector<const Estimator*> choose_estimators(const EvaluateOptions& options, 
 struct PassOutcome {
   EvaluationSums sums;
   Audit audit;
-  // One of them, where anything is asked of groups of rows.
+  // One of them.
   std::unique_ptr<RowGroups> rows;
   std::unique_ptr<ClusterGroups> clusters;
   std::size_t memory_left = 0;  // beside the groups; 0: no limit
 
-  const GroupTable* groups() const {
-    if (clusters) return &clusters->table();
-    return rows ? &rows->table() : nullptr;
-  }
+  const GroupTable& groups() const { return clusters ? clusters->table() : rows->table(); }
 };
 
 bool draws_replicates(const EvaluateOptions& options) {
@@ -74,7 +71,7 @@ bool draws_replicates(const EvaluateOptions& options) {
 class ReplicateTiles {
  public:
   ReplicateTiles(const PassOutcome& outcome, const EvaluateOptions& options, int threads)
-      : table_(*outcome.groups()), options_(options), threads_(threads) {
+      : table_(outcome.groups()), options_(options), threads_(threads) {
     if (outcome.memory_left == 0) return;
     MemoryLedger ledger(outcome.memory_left);
     const std::size_t column = bootstrap_column_bytes(options.replicates);
@@ -111,13 +108,10 @@ double largest_deviation(std::vector<double> largest, double level) {
 }
 
 /// Standard errors to either side of every column, so that those of one estimator hold for all policies at once.
-void add_simultaneous(const PassOutcome& outcome, const std::vector<EstimateColumn>& columns,
-                      const ReplicateTiles& tiles, const EvaluateOptions& options, std::vector<EstimateFacts>& facts) {
-  const GroupTable& table = *outcome.groups();
-  std::vector<double> totals(table.layout.width());
-  for (std::int64_t g = 0; g < table.groups; ++g) {
-    for (std::size_t c = 0; c < totals.size(); ++c) totals[c] += table.group(g)[c];
-  }
+void add_simultaneous(const PassOutcome& outcome, const std::vector<double>& totals,
+                      const std::vector<EstimateColumn>& columns, const ReplicateTiles& tiles,
+                      const EvaluateOptions& options, std::vector<EstimateFacts>& facts) {
+  const GroupTable& table = outcome.groups();
   using Family = std::pair<const Estimator*, Baseline::Kind>;
   const auto family = [](const EstimateColumn& column) { return Family{column.estimator, column.baseline.kind}; };
   std::map<Family, std::vector<double>> largest;
@@ -137,21 +131,21 @@ void add_simultaneous(const PassOutcome& outcome, const std::vector<EstimateColu
 }
 
 /// What groups of rows say of every column.
-std::vector<EstimateFacts> estimate_facts(const PassOutcome& outcome, const std::vector<EstimateColumn>& columns,
-                                          const EvaluateOptions& options, int threads) {
+std::vector<EstimateFacts> estimate_facts(const PassOutcome& outcome, const std::vector<double>& totals,
+                                          const std::vector<EstimateColumn>& columns, const EvaluateOptions& options,
+                                          int threads) {
   std::vector<EstimateFacts> facts(columns.size());
-  if (outcome.groups() == nullptr) return facts;
-  for (std::size_t c = 0; c < columns.size(); ++c) facts[c].shape = shape_of(*outcome.groups(), columns[c]);
+  for (std::size_t c = 0; c < columns.size(); ++c) facts[c].shape = shape_of(outcome.groups(), totals, columns[c]);
   if (!draws_replicates(options)) return facts;
   const ReplicateTiles tiles(outcome, options, threads);
   if (options.simultaneous) {
-    add_simultaneous(outcome, columns, tiles, options, facts);
+    add_simultaneous(outcome, totals, columns, tiles, options, facts);
     return facts;
   }
-  tiles.each(columns, [&facts](std::size_t c, std::vector<double> values) {
-    if (!std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); })) return;
-    std::sort(values.begin(), values.end());
-    facts[c].replicates = std::move(values);
+  tiles.each(columns, [&](std::size_t c, std::vector<double> values) {
+    const bool difference = columns[c].baseline.kind != Baseline::Kind::none;
+    facts[c].bootstrap =
+        replicate_facts(std::move(values), options.level, difference ? 0.0 : options.at_least.value_or(0));
   });
   return facts;
 }
@@ -257,10 +251,12 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   report.loss = outcome.sums.loss;
   clip_groups(outcome, rules);
   if (clustered) report.clusters = outcome.clusters->table().groups;
-  std::vector<EstimateFacts> facts = estimate_facts(outcome, estimate_columns(chosen, baseline), options, pass.threads);
+  const std::vector<double> totals = outcome.groups().totals();
+  const std::vector<EstimateFacts> facts =
+      estimate_facts(outcome, totals, estimate_columns(chosen, baseline), options, pass.threads);
   const bool reward = source.schema().outcome == Outcome::reward;
-  report_policies({outcome.sums, chosen, extra, rules, baseline, options, outcome.groups(), clustered, reward},
-                  policies, std::move(facts), report);
+  report_policies({outcome.sums, chosen, extra, rules, baseline, options, outcome.groups(), totals, clustered, reward},
+                  policies, facts, report);
   return report;
 }
 

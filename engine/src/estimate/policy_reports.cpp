@@ -136,10 +136,10 @@ Estimate finite_estimate(const IntervalInputs& inputs, const std::string& name, 
 }
 
 /// What was found out about the estimate beside its sums.
-void add_facts(const ReportInputs& in, EstimateFacts& facts, IntervalInputs& inputs) {
+void add_facts(const ReportInputs& in, const EstimateFacts& facts, IntervalInputs& inputs) {
   inputs.shape = facts.shape;
   inputs.critical = facts.critical;
-  inputs.replicates = std::move(facts.replicates);
+  inputs.bootstrap = facts.bootstrap;
   inputs.clustered = in.clustered;
   if (in.clustered && facts.shape) inputs.point.standard_error = facts.shape->standard_error;
 }
@@ -196,7 +196,7 @@ Estimate likelihood_estimate(const IntervalInputs& inputs, const EvaluateOptions
 }
 
 PolicyReport report_policy(const ReportInputs& in, const std::vector<FinalSums>& finals, std::size_t p,
-                           const KnownBounds& bounds, std::span<EstimateFacts> facts, IntervalDoubts& doubts) {
+                           const KnownBounds& bounds, std::span<const EstimateFacts> facts, IntervalDoubts& doubts) {
   PolicyReport out;
   out.diagnostics = diagnose(finals[p].weights);
   Overflows overflows;
@@ -245,7 +245,7 @@ DifferenceTotals difference_totals(const ReportInputs& in, const std::vector<Fin
 
 /// Adds the difference to the report of policy p. What is wrong with either side is said of that side already.
 void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals, std::size_t p,
-                    const std::string& baseline_name, const KnownBounds& bounds, std::span<EstimateFacts> facts,
+                    const std::string& baseline_name, const KnownBounds& bounds, std::span<const EstimateFacts> facts,
                     IntervalDoubts& doubts, PolicyReport& report) {
   const std::vector<const Estimator*> estimators = difference_estimators(in.chosen, in.baseline, p);
   const bool logged = in.baseline.kind == Baseline::Kind::logged;
@@ -318,7 +318,7 @@ void report_policies(const ReportInputs& in, const std::vector<NamedPolicy>& pol
   for (const WeightSums& sums : in.sums.weights) finals.push_back(add_top_rows(sums, in.rules));
   const KnownBounds bounds = known_bounds(in.options, in.sums.loss, in.reward);
   report.interval_assumption = interval_assumption(in.options.interval, bounds, in.reward);
-  std::span<EstimateFacts> left = facts;
+  std::span<const EstimateFacts> left = facts;
   const auto next = [&left](std::size_t count) { return std::exchange(left, left.subspan(count)).first(count); };
   for (std::size_t p = 0; p < policies.size(); ++p) {
     require_within(bounds, finals[p].weights.top.entries[0].weight, policies[p].name);
@@ -332,10 +332,10 @@ void report_policies(const ReportInputs& in, const std::vector<NamedPolicy>& pol
       add_difference(in, finals, p, name, bounds, next(difference_estimators(in.chosen, in.baseline, p).size()), doubts,
                      policy);
     }
-    if (in.clustered && in.groups->groups < 2 && finals[p].weights.weight.count > 1)
+    if (in.clustered && in.groups.groups < 2 && finals[p].weights.weight.count > 1)
       policy.diagnostics.warnings.emplace_back(
           "all rows belong to one cluster: no variance, no standard error and no interval can be given");
-    if (in.groups != nullptr) doubts.weights = shape_of_weights(*in.groups, p);
+    doubts.weights = shape_of_weights(in.groups, in.totals, p);
     add_interval_warnings(doubts, in.options.interval, finals[p].weights.weight.count, policy.diagnostics);
   }
 }

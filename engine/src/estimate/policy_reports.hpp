@@ -20,16 +20,17 @@ struct ReportInputs {
   const WeightOptions& rules;
   const Baseline& baseline;
   const EvaluateOptions& options;
-  const GroupTable* groups;  ///< null where nothing was asked of them
-  bool clustered;            ///< the groups are clusters of rows
-  bool reward;               ///< how messages show outcomes
+  const GroupTable& groups;
+  const std::vector<double>& totals;  ///< of the groups
+  bool clustered;                     ///< the groups are clusters of rows
+  bool reward;                        ///< how messages show outcomes
 };
 
 /// What is known of an estimate beside its sums.
 struct EstimateFacts {
   std::optional<Shape> shape;
-  std::optional<double> critical;                 ///< simultaneous intervals
-  std::optional<std::vector<double>> replicates;  ///< bootstrap, sorted; none where some are not defined
+  std::optional<double> critical;           ///< simultaneous intervals
+  std::optional<ReplicateFacts> bootstrap;  ///< none where some replicates are not defined
 };
 
 /// The estimates of every policy and then its differences: the order of EstimateFacts.

@@ -30,7 +30,7 @@ class Differences(ProgramTest):
 
     def test_are_to_the_logged_actions_unless_a_baseline_is_named(self):
         w = self.new / self.p
-        for options in ((), ("--baseline", "logged")):
+        for options in (("--interval", "normal"), ("--interval", "normal", "--baseline", "logged")):
             report = run_json(*self.args, *options)
             self.assertEqual([policy["difference"]["baseline"] for policy in report["policies"]], ["logged"] * 2)
             new = self.differences(*options)[0]

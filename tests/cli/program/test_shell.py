@@ -74,7 +74,7 @@ class Zsh(ProgramTest):
             case = re.search(rf"(?ms)^    {name}\)\n(.*?) ;;$", script).group(1)
             for option in options(name):
                 self.assertIn(f"'*{option}", case)
-        self.assertIn(":KIND:(bernstein bootstrap normal student)", script)
+        self.assertIn(":KIND:(auto bernstein bootstrap clopper-pearson cressie-read normal sequence student)", script)
 
     def test_is_a_script(self):
         zsh = os.environ.get("SCRM_ZSH") or shutil.which("zsh")

@@ -204,7 +204,7 @@ TEST_CASE("difference: every number equals the reference, against the logged act
   for (const ActionKind kind : {ActionKind::continuous, ActionKind::categorical, ActionKind::multilabel}) {
     for (const std::int64_t n : {1, 2, 7, 11, 4095, 6151}) {
       for (const bool given : {false, true}) {
-        EvaluateOptions options;
+        EvaluateOptions options = with_normal_intervals();
         if (given) {
           options.clip = 1.7;
           options.alpha = 0.03;
@@ -242,7 +242,7 @@ TEST_CASE("difference: every number equals the reference, against the logged act
 TEST_CASE("difference: the same bits with 1, 2, 3 and 8 threads, bootstrap included, and estimates do not change") {
   for (const std::string baseline : {"logged", "policy 1"}) {
     for (const IntervalKind interval : {IntervalKind::normal, IntervalKind::bootstrap}) {
-      EvaluateOptions options;
+      EvaluateOptions options = with_normal_intervals();
       options.baseline = baseline;
       options.interval = interval;
       options.replicates = 100;
@@ -281,7 +281,7 @@ TEST_CASE("difference: two nearly equal policies keep the digits of their differ
   const LoggedRows rows = gaussian_rows(20000, 4, 1e6);
   MemorySource source = make_source(rows);
   const std::vector<Policy> policies = {gaussian(0.3, 0.9), gaussian(0.3 + 1e-4, 0.9)};
-  EvaluateOptions options;
+  EvaluateOptions options = with_normal_intervals();
   options.baseline = "old";
   const EvaluationReport report =
       evaluate(source, {named("new", policies[1], rows.schema), named("old", policies[0], rows.schema)}, options, {});
@@ -292,7 +292,7 @@ TEST_CASE("difference: two nearly equal policies keep the digits of their differ
 
 TEST_CASE("difference: weights beyond any square have a difference, or none, but never a wrong one") {
   for (const std::int64_t n : {7, 4097}) {
-    EvaluateOptions options;
+    EvaluateOptions options = with_normal_intervals();
     const Problem problem(ActionKind::continuous, n, options, 299);
     for (const std::string& baseline : {std::string("logged"), problem.named[2].name}) {
       options.baseline = baseline;
@@ -340,7 +340,7 @@ TEST_CASE("difference: no weight at all leaves snips undefined and ips at minus 
 TEST_CASE("difference: a baseline that is not evaluated is refused with the names that are") {
   const LoggedRows rows = gaussian_rows(10, 6);
   MemorySource source = make_source(rows);
-  EvaluateOptions options;
+  EvaluateOptions options = with_normal_intervals();
   options.baseline = "older";
   CHECK_THROWS_WITH_AS(evaluate(source, {named("new", gaussian(0, 1), rows.schema)}, options, {}),
                        doctest::Contains("choose among logged, new"), Error);
@@ -350,7 +350,7 @@ TEST_CASE("difference: the bootstrap's interval is the normal one on many rows")
   const LoggedRows rows = gaussian_rows(200000, 7);
   MemorySource source = make_source(rows);
   for (const std::string baseline : {"logged", "old"}) {
-    EvaluateOptions options;
+    EvaluateOptions options = with_normal_intervals();
     options.baseline = baseline;
     options.replicates = 2000;
     const std::vector<NamedPolicy> policies = {named("new", gaussian(0.2, 0.9), rows.schema),
@@ -379,7 +379,7 @@ TEST_CASE("difference: intervals at 95 % hold the true difference in 92.5 to 97.
     const LoggedRows rows = gaussian_rows(500, 2000 + set);
     MemorySource source = make_source(rows);
     for (const std::string baseline : {"logged", "old"}) {
-      EvaluateOptions options;
+      EvaluateOptions options = with_normal_intervals();
       options.baseline = baseline;
       options.interval = IntervalKind::student;
       options.estimators = {"ips", "snips", "ips-ix"};

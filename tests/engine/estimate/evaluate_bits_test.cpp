@@ -67,7 +67,7 @@ std::vector<std::optional<double>> numbers(const EvaluationReport& report) {
 }
 
 std::vector<std::optional<double>> evaluate_on(Source& source, IntervalKind interval, int threads) {
-  EvaluateOptions options;
+  EvaluateOptions options = with_normal_intervals();
   options.interval = interval;
   options.seed = 5;
   PassOptions pass;
@@ -148,7 +148,7 @@ TEST_CASE("evaluate: contexts that stay row by row give the bits of rows in memo
           const Policy policy = random_policy(PolicyKind::gaussian, schema, 1);
           std::vector<NamedPolicy> named;
           for (int c = 0; c < copies; ++c) named.push_back({"policy", make_target_policy(policy, schema, "policy")});
-          EvaluateOptions evaluation;
+          EvaluateOptions evaluation = with_normal_intervals();
           evaluation.skip_bad_rows = true;
           PassOptions pass;
           pass.threads = threads;
@@ -181,7 +181,7 @@ TEST_CASE("evaluate: skipping bad rows equals never having had them, and says ho
   const Policy policy = random_policy(PolicyKind::gaussian, schema, 1);
   const std::vector<NamedPolicy> named = {{"policy", make_target_policy(policy, schema, "policy")}};
   CHECK_THROWS(evaluate(source, named, {}, {}));
-  EvaluateOptions options;
+  EvaluateOptions options = with_normal_intervals();
   options.skip_bad_rows = true;
   const EvaluationReport report = evaluate(source, named, options, {});
   CHECK(report.rows == 2995);
@@ -198,7 +198,7 @@ TEST_CASE("evaluate: skipping bad rows equals never having had them, and says ho
 TEST_CASE("evaluate: a bootstrap is fixed by its seed, and another seed gives another interval") {
   const Schema schema = rich_schema(ActionKind::continuous, false, FloatType::f64, PropensityForm::linear);
   MemorySource source = make_source(random_rows(schema, 5000, 8));
-  EvaluateOptions options;
+  EvaluateOptions options = with_normal_intervals();
   options.interval = IntervalKind::bootstrap;
   const auto with_seed = [&](std::uint64_t seed) {
     options.seed = seed;
@@ -232,7 +232,7 @@ TEST_CASE(
     LoggedRows rows = random_rows(schema, count, 4, 0.5);
     for (const std::size_t top : tops) rows.propensity[top] = smallest * (1 + static_cast<double>(top));
     MemorySource source = make_source(rows);
-    EvaluateOptions options;
+    EvaluateOptions options = with_normal_intervals();
     options.interval = IntervalKind::bootstrap;
     options.estimators = {"clipped"};
     const std::vector<NamedPolicy> named = {{"one", make_target_column_policy(0)}};

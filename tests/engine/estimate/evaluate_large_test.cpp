@@ -16,7 +16,7 @@ TEST_CASE("evaluate: every number equals the reference over a million rows and t
     const LoggedRows rows = random_rows(schema, 1000003, 6, decades);
     MemorySource source = make_source(rows);
     const Policy policy = random_policy(PolicyKind::gaussian, schema, 3);
-    EvaluateOptions options;
+    EvaluateOptions options = with_normal_intervals();
     options.interval = IntervalKind::student;
     const EvaluationReport report =
         evaluate(source, {{"policy", make_target_policy(policy, schema, "policy")}}, options, {});

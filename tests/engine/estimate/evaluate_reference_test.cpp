@@ -89,7 +89,7 @@ void check_all_layouts(ActionKind kind, int actions, const std::vector<Propensit
         CAPTURE(static_cast<int>(form));
         CAPTURE(n);
         const Schema schema = make_schema(kind, actions, context, form);
-        EvaluateOptions options;
+        EvaluateOptions options = with_normal_intervals();
         // The two ways of choosing M and α, and both kinds of interval, take turns.
         if (form == PropensityForm::linear) {
           options.clip = 1.7;
@@ -128,7 +128,7 @@ TEST_CASE("evaluate: every number equals the reference when weights span 1e-300 
           CAPTURE(n);
           CAPTURE(automatic);
           const Schema schema = make_schema(kind, kind == ActionKind::categorical ? 3 : 0, kContexts[1], form);
-          EvaluateOptions options;
+          EvaluateOptions options = with_normal_intervals();
           if (!automatic) {
             options.clip = 1.7;
             options.alpha = 0.03;

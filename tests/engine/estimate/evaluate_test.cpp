@@ -87,7 +87,7 @@ TEST_CASE("evaluate: a policy judged by its own logs has weights of exactly one 
         CAPTURE(std::string(kind.name()));
         const Policy policy = random_policy(kind, schema, 5, FeatureMap::linear, 0.0);
         const LoggedRows rows = own_rows(policy, schema, n);
-        EvaluateOptions options;
+        EvaluateOptions options = with_normal_intervals();
         options.alpha = 0.25;
         options.estimators = {"ips", "clipped", "snips", "ips-ix"};
         const PolicyReport report = evaluate_one(rows, policy, options);
@@ -116,7 +116,7 @@ TEST_CASE("evaluate: additive keeps its digits when losses lie far from zero") {
     LoggedRows rows = random_rows(multilabel_schema(6), 5000, 9);
     for (double& loss : rows.loss) loss += offset;
     const Policy policy = random_policy(PolicyKind::multilabel, rows.schema, 3);
-    EvaluateOptions options;
+    EvaluateOptions options = with_normal_intervals();
     options.alpha = 0.01;
     const PolicyReport report = evaluate_one(rows, policy, options);
     const reference::Estimated expected = reference::additive(label_excess(policy, rows, 0.01L), losses(rows));
@@ -131,7 +131,7 @@ TEST_CASE("evaluate: additive keeps its digits when losses lie far from zero") {
 TEST_CASE("evaluate: the same policy in label probabilities leaves the additive estimator at the sample mean") {
   LoggedRows rows = random_rows(multilabel_schema(6), 3000, 9);
   std::fill(rows.label_propensity.begin(), rows.label_propensity.end(), 0.5);
-  EvaluateOptions options;
+  EvaluateOptions options = with_normal_intervals();
   options.alpha = 1e-300;  // so small that w_k is exactly one
   const PolicyReport report = evaluate_one(rows, random_policy(PolicyKind::uniform, rows.schema, 1), options);
   const reference::Estimated mean = reference::average(losses(rows));
@@ -183,7 +183,7 @@ TEST_CASE("evaluate: estimates of cos(a) under shifted normals lie within four s
 TEST_CASE("evaluate: bernstein intervals use the range of the averaged terms") {
   const LoggedRows rows = random_rows(multilabel_schema(4), 300, 21);
   const Policy policy = random_policy(PolicyKind::multilabel, rows.schema, 3);
-  EvaluateOptions options;
+  EvaluateOptions options = with_normal_intervals();
   options.interval = IntervalKind::bernstein;
   options.level = 0.9;
   options.clip = 2.0;
@@ -220,7 +220,7 @@ TEST_CASE("evaluate: alpha is one over the rows that a source hands out, not ove
   MemorySource all = make_source(rows);
   const RowMask kept = RowMask::random(1000, 0.3, 1, 0);
   MaskedSource source(all, kept);
-  EvaluateOptions options;
+  EvaluateOptions options = with_normal_intervals();
   options.estimators = {"ips-ix"};
   const Policy policy = zero_policy(PolicyKind::gaussian, FeatureMap::linear, rows.schema);
   const EvaluationReport report =
@@ -233,7 +233,7 @@ TEST_CASE("evaluate: one row has a value, no spread, and a warning that says so"
   const LoggedRows rows = random_rows(continuous_schema(2), 1, 3);
   for (const IntervalKind interval :
        {IntervalKind::normal, IntervalKind::student, IntervalKind::bernstein, IntervalKind::bootstrap}) {
-    EvaluateOptions options;
+    EvaluateOptions options = with_normal_intervals();
     options.interval = interval;
     const PolicyReport report = evaluate_one(rows, random_policy(PolicyKind::gaussian, rows.schema, 1), options);
     for (const Estimate& estimate : report.estimates) {
@@ -301,7 +301,7 @@ TEST_CASE("evaluate: what makes no sense is an error of its kind") {
   };
   CHECK(kind_of(rows, {}) == "none");
   CHECK(kind_of(random_rows(continuous_schema(2), 0, 3), {}) == "data");
-  EvaluateOptions options;
+  EvaluateOptions options = with_normal_intervals();
   options.estimators = {"ips", "magic"};
   CHECK(kind_of(rows, options) == "usage");
   options.estimators = {"additive"};
@@ -324,11 +324,11 @@ TEST_CASE("evaluate: what makes no sense is an error of its kind") {
 
 TEST_CASE("evaluate: the estimators asked for come in the order asked, and all names are known") {
   const LoggedRows rows = random_rows(continuous_schema(2), 10, 3);
-  EvaluateOptions options;
+  EvaluateOptions options = with_normal_intervals();
   options.estimators = {"snips", "ips"};
   const PolicyReport report = evaluate_one(rows, random_policy(PolicyKind::gaussian, rows.schema, 1), options);
   REQUIRE(report.estimates.size() == 2);
   CHECK(report.estimates[0].estimator == "snips");
   CHECK(report.estimates[1].estimator == "ips");
-  CHECK(estimator_names() == std::vector<std::string>{"ips", "clipped", "snips", "ips-ix", "additive"});
+  CHECK(estimator_names() == std::vector<std::string>{"ips", "clipped", "snips", "ips-ix", "additive", "ls"});
 }

@@ -118,13 +118,14 @@ TEST_CASE("shape: moments of what groups add, with the estimators' own influence
   rows.add_block(block, 0, first.weights.data(), rules, nullptr);
   rows.add_block(block, 1, second.weights.data(), rules, nullptr);
   rows.add_block_losses(block);
+  const std::vector<double> totals = rows.table().totals();
   for (const Estimator* estimator : kEstimators) {
     Estimator plain = *estimator;
     plain.influence = nullptr;
     for (const Baseline& baseline : {Baseline{}, Baseline{.kind = Baseline::Kind::logged},
                                      Baseline{.kind = Baseline::Kind::policy, .policy = 1}}) {
-      const auto exact = shape_of(rows.table(), {0, estimator, baseline});
-      const auto numeric = shape_of(rows.table(), {0, &plain, baseline});
+      const auto exact = shape_of(rows.table(), totals, {0, estimator, baseline});
+      const auto numeric = shape_of(rows.table(), totals, {0, &plain, baseline});
       REQUIRE(exact);
       REQUIRE(numeric);
       CHECK(numeric->standard_error == doctest::Approx(exact->standard_error).epsilon(1e-6));

@@ -200,7 +200,7 @@ TEST_CASE("an archive: missing, foreign, cut or damaged files are named with wha
   CHECK(holds(problem(), "runs/loss: has 1 dimensions, two are needed"));
   fresh();
   replace(path, "runs/regret", H5T_IEEE_F64LE, {4, 1});
-  CHECK(holds(problem(), "runs/rollouts, row 2: is 2, but runs/regret has 1 columns"));
+  CHECK(holds(problem(), "runs/rollouts, row 2: is 2, but runs/regret has 1 column"));
   fresh();
   replace(path, "runs/rollouts", H5T_STD_I64LE, {4}, -1);
   CHECK(holds(problem(), "runs/rollouts, row 0: is -1"));

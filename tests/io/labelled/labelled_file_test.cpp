@@ -191,7 +191,8 @@ made('unsorted.h5', bits(2, 1), ([0, 3, 3], [4, 0, 2], [1., 0, 3], 5))
   CHECK(sparse.values == std::vector<double>{3, 1});
 }
 
-TEST_CASE("labelled file: one that is written over under the same name is read anew, by HDF5 here and in its own process") {
+TEST_CASE(
+    "labelled file: one that is written over under the same name is read anew, by HDF5 here and in its own process") {
   const Folder folder;
   // Both writers leave the inode what it was.
   const auto write_over = [&](const std::string& from) {

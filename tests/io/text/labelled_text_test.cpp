@@ -123,7 +123,7 @@ TEST_CASE("arff: no rows, no features and many labels are all fine") {
 TEST_CASE("arff: every kind of bad line is named with its place") {
   check_arff(kHeader + "1,2,0,1\n1,?,0,1\n", {"line 8", "'y'", "missing"});
   check_arff(kHeader + "1,'?',0,1\n", {"line 7", "'y'", "not a number"});
-  check_arff(kHeader + "1,2,0\n", {"line 7", "3 values", "4 attributes"});
+  check_arff(kHeader + "1,2,0\n", {"line 7", "3 values", "of the 4 declared"});
   check_arff(kHeader + "1,2,0,1,5\n", {"line 7", "4 values", "',5'"});
   check_arff(kHeader + "1,2,0,1,{5}\n", {"line 7", "goes on"});
   check_arff(kHeader + "1,two,0,1\n", {"line 7", "'y'", "'two'", "not a number"});
@@ -290,8 +290,8 @@ TEST_CASE("libsvm: every kind of bad line is named with its token") {
   check_libsvm("1 3:1 3:2\n", {"line 1", "feature 3", "twice"});
   check_libsvm(" 1:1\n", {"no row has a label"});
   check_libsvm("", {"no row has a label"});
-  check_libsvm("1 1:1\n0,5 1:1\n", {"line 2", "label 5", "4 labels"}, {.labels = 4});
-  check_libsvm("1 1:1\n1 9:1\n", {"line 2", "feature 9", "8 features"}, {.features = 8});
+  check_libsvm("1 1:1\n0,5 1:1\n", {"line 2", "label 5", "the 4 asked for"}, {.labels = 4});
+  check_libsvm("1 1:1\n1 9:1\n", {"line 2", "feature 9", "the 8 asked for"}, {.features = 8});
   check_libsvm("1 1:1\n1 0:1\n", {"line 2", "feature 0"}, {.first_feature = 1});
   check_libsvm("1 1:1\n0 1:1\n", {"line 2", "label 0"}, {.first_label = 1});
   check_libsvm("1 1:1\n", {"from 0 or from 1"}, {.first_label = 2});

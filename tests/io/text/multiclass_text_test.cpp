@@ -132,7 +132,7 @@ TEST_CASE("labelled csv: one column is the class, all others or those named are 
   wrong("y,x\n1,2\n2,red\n", {"line 3", "'x'", "'red'", "--context"});
   wrong("y,x\n1,\n", {"line 2", "'x'", "missing"});
   wrong("y,x\n,1\n", {"line 2", "'y'", "empty"});
-  wrong("y,x\n1\n", {"line 2", "1 fields", "2"});
+  wrong("y,x\n1\n", {"line 2", "1 field", "2"});
   wrong("y,x\n", {"no rows"});
   wrong("why,x\n1,2\n", {"no column 'y'"});
   wrong("y,x\n1,2\n", {"--class"}, "");

@@ -55,4 +55,12 @@ double GroupLayout::value(const double* sums, const EstimateColumn& column) cons
   return own;
 }
 
+std::vector<double> GroupTable::totals() const {
+  std::vector<double> totals(layout.width());
+  for (std::int64_t g = 0; g < groups; ++g) {
+    for (std::size_t c = 0; c < totals.size(); ++c) totals[c] += group(g)[c];
+  }
+  return totals;
+}
+
 }  // namespace scrm

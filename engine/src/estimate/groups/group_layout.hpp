@@ -62,6 +62,7 @@ struct GroupTable {
   std::int64_t groups = 0;
   std::vector<double> sums;
 
+  std::vector<double> totals() const;
   const double* group(std::int64_t g) const { return sums.data() + static_cast<std::size_t>(g) * layout.width(); }
 };
 

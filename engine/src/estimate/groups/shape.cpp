@@ -34,18 +34,10 @@ Shape moments_of(const GroupTable& table, double rows, Influence influence) {
   return out;
 }
 
-std::vector<double> totals_of(const GroupTable& table) {
-  std::vector<double> totals(table.layout.width());
-  for (std::int64_t g = 0; g < table.groups; ++g) {
-    for (std::size_t c = 0; c < totals.size(); ++c) totals[c] += table.group(g)[c];
-  }
-  return totals;
-}
-
 }  // namespace
 
-std::optional<Shape> shape_of(const GroupTable& table, const EstimateColumn& column) {
-  const std::vector<double> totals = totals_of(table);
+std::optional<Shape> shape_of(const GroupTable& table, const std::vector<double>& totals,
+                              const EstimateColumn& column) {
   const double rows = totals[GroupLayout::kRows];
   const Estimator& estimator = *column.estimator;
   if (estimator.smoothed_terms) return {};  // it is not made of the groups' sums
@@ -74,8 +66,7 @@ std::optional<Shape> shape_of(const GroupTable& table, const EstimateColumn& col
   });
 }
 
-Shape shape_of_weights(const GroupTable& table, std::size_t policy) {
-  const std::vector<double> totals = totals_of(table);
+Shape shape_of_weights(const GroupTable& table, const std::vector<double>& totals, std::size_t policy) {
   const std::size_t at = table.layout.policy(policy) + GroupLayout::kWeight;
   const double mean = totals[at] / totals[GroupLayout::kRows];
   return moments_of(table, totals[GroupLayout::kRows],

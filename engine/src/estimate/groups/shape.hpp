@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "estimate/groups/group_layout.hpp"
 
@@ -19,9 +20,9 @@ struct Shape {
   bool varies() const noexcept { return concentration > 0; }
 };
 
-/// Empty where the estimate is not defined.
-std::optional<Shape> shape_of(const GroupTable& table, const EstimateColumn& column);
+/// Empty where the estimate is not defined. `totals` are those of the table.
+std::optional<Shape> shape_of(const GroupTable& table, const std::vector<double>& totals, const EstimateColumn& column);
 /// That of the mean weight of a policy.
-Shape shape_of_weights(const GroupTable& table, std::size_t policy);
+Shape shape_of_weights(const GroupTable& table, const std::vector<double>& totals, std::size_t policy);
 
 }  // namespace scrm

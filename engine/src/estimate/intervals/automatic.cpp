@@ -26,15 +26,16 @@ double undo_skewness(double g, double q) {
 
 }  // namespace
 
-std::pair<double, double> automatic_interval(double value, const Shape& shape, double standard_error, double level) {
+std::pair<double, double> automatic_interval(double value, const Shape& shape, double standard_error, double degrees,
+                                             double level) {
   const double tail = (1 - level) / 2;
-  const double z = normal_upper_quantile(tail);
+  const double plain = student_upper_quantile(tail, degrees);
   const double g = shape.skewness, k = shape.concentration;
   const double share = std::clamp((std::abs(g) - kHarmless) / (kSkewed - kHarmless), 0.0, 1.0);
-  if (share == 0) return {value - z * standard_error, value + z * standard_error};
+  if (share == 0) return {value - plain * standard_error, value + plain * standard_error};
   const double spread = std::max(k - 1 / shape.groups, 1e-12);
-  const double degrees = std::clamp(2 / spread, 1.0, std::max(1.0, shape.groups - 1));
-  const double q = z + share * (student_upper_quantile(tail, degrees) - z);
+  const double worth = std::min(std::max(2 / spread, 1.0), degrees);
+  const double q = plain + share * (student_upper_quantile(tail, worth) - plain);
   const double hidden = 1 + kHiddenPerTail * std::clamp(k / (g * g) - 1, 0.0, kHeavyTails);
   const double skewness = share * hidden * g;
   const double low = std::max(q, undo_skewness(skewness, q));

@@ -44,12 +44,6 @@ double sorted_quantile(const std::vector<double>& sorted, double p) {
   return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-Bounds percentile_interval(double level, const std::optional<std::vector<double>>& sorted) {
-  if (!sorted || sorted->empty()) return {};
-  const double tail = (1 - level) / 2;
-  return std::pair{sorted_quantile(*sorted, tail), sorted_quantile(*sorted, 1 - tail)};
-}
-
 Bounds likelihood_interval(double level, const IntervalInputs& inputs) {
   if (!inputs.controlled) return {};
   const LikelihoodInterval found = cressie_read(*inputs.controlled, inputs.outcome, level);
@@ -76,20 +70,32 @@ Bounds sequence_interval(double level, const IntervalInputs& inputs) {
 
 }  // namespace
 
+std::optional<ReplicateFacts> replicate_facts(std::vector<double> values, double level, double beaten) {
+  if (values.empty() || !std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); }))
+    return {};
+  std::sort(values.begin(), values.end());
+  const double tail = (1 - level) / 2;
+  const auto [from, to] = std::equal_range(values.begin(), values.end(), beaten);
+  const double below = static_cast<double>(from - values.begin()), equal = static_cast<double>(to - from);
+  return ReplicateFacts{.bounds = {sorted_quantile(values, tail), sorted_quantile(values, 1 - tail)},
+                        .share_below = (below + equal / 2) / static_cast<double>(values.size())};
+}
+
 Bounds interval(IntervalKind kind, double level, const IntervalInputs& inputs) {
   const PointEstimate& point = inputs.point;
   const double tail = upper_tail(level);
   if (inputs.critical) return around(point.value, *inputs.critical * point.standard_error);
   switch (kind) {
     case IntervalKind::automatic:
-      if (inputs.shape) return automatic_interval(point.value, *inputs.shape, point.standard_error, level);
+      if (inputs.shape)
+        return automatic_interval(point.value, *inputs.shape, point.standard_error, degrees_of(inputs), level);
       break;
     case IntervalKind::student:
       return around(point.value, student_upper_quantile(tail, degrees_of(inputs)) * point.standard_error);
     case IntervalKind::bernstein:
       return around(point.value, bernstein_half(level, inputs));
     case IntervalKind::bootstrap:
-      return percentile_interval(level, inputs.replicates);
+      return inputs.bootstrap ? Bounds(inputs.bootstrap->bounds) : Bounds();
     case IntervalKind::cressie_read:
       return likelihood_interval(level, inputs);
     case IntervalKind::clopper_pearson:
@@ -103,12 +109,8 @@ Bounds interval(IntervalKind kind, double level, const IntervalInputs& inputs) {
 }
 
 std::optional<double> confidence_below(IntervalKind kind, double x, const IntervalInputs& inputs) {
-  if (kind == IntervalKind::bootstrap && !inputs.critical) {
-    if (!inputs.replicates) return {};
-    const auto [from, to] = std::equal_range(inputs.replicates->begin(), inputs.replicates->end(), x);
-    const double below = static_cast<double>(from - inputs.replicates->begin()), equal = static_cast<double>(to - from);
-    return (below + equal / 2) / static_cast<double>(inputs.replicates->size());
-  }
+  if (kind == IntervalKind::bootstrap && !inputs.critical)
+    return inputs.bootstrap ? std::optional(inputs.bootstrap->share_below) : std::nullopt;
   // The level at which the interval just reaches x, by the logarithm of its tail: intervals grow with their level.
   const Bounds narrowest = interval(kind, 1e-9, inputs);
   if (!narrowest) return {};

@@ -24,6 +24,14 @@ struct BoundedTerms {
   double offset = 0;
 };
 
+/// What is kept of the bootstrap's values of an estimate: there may be very many of them.
+struct ReplicateFacts {
+  std::pair<double, double> bounds;  ///< the percentile interval
+  double share_below = 0;            ///< of what is to be beaten, where anybody asks
+};
+/// None where a value is not finite.
+std::optional<ReplicateFacts> replicate_facts(std::vector<double> values, double level, double beaten);
+
 /// What intervals of an estimate are made from. What a kind does not need may be missing.
 struct IntervalInputs {
   double rows = 0;
@@ -32,11 +40,11 @@ struct IntervalInputs {
   bool clustered = false;                            ///< the standard error is that of clusters
   std::optional<double> critical = {};               ///< simultaneous: standard errors to either side
   std::optional<ControlledMoments> controlled = {};  ///< cressie-read
-  std::optional<BoundedTerms> bounded = {};  ///< clopper-pearson; sequence where weights and outcomes are bounded
-  const EpochMoments* epochs = nullptr;      ///< sequence of bounded terms
-  TermBounds term_bounds = {};               ///< of the epochs' terms
-  OutcomeRange outcome = {};                 ///< cressie-read
-  std::optional<std::vector<double>> replicates = {};  ///< bootstrap, sorted
+  std::optional<BoundedTerms> bounded = {};      ///< clopper-pearson; sequence where weights and outcomes are bounded
+  const EpochMoments* epochs = nullptr;          ///< sequence of bounded terms
+  TermBounds term_bounds = {};                   ///< of the epochs' terms
+  OutcomeRange outcome = {};                     ///< cressie-read
+  std::optional<ReplicateFacts> bootstrap = {};  ///< bootstrap
 };
 
 /// [low, high] at the level; none where the inputs do not allow it. At least two rows.
