@@ -128,7 +128,7 @@ class Intervals(ProgramTest):
             snips, d, _ = terms(w, y)["snips"]
             both = d - (y - y.mean())
             self.assert_ends(differences["snips"], *automatic(snips - y.mean(), math.sqrt((both**2).sum()) / rows, both))
-        self.assertAlmostEqual((values["ips"]["high"] - values["ips"]["low"]) / (2 * Z * values["ips"]["stderr"]), 1, 4)
+        self.assertAlmostEqual((values["ips"]["high"] - values["ips"]["low"]) / (2 * Z * values["ips"]["stderr"]), 1, 3)
         data, w, y = self.log(400, 2, rate=0.02)
         self.assertGreater(self.found(data)[0]["ips"]["high"], self.found(data, "--interval", "normal")[0]["ips"]["high"])
 
