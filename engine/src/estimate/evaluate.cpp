@@ -35,10 +35,11 @@ void require_valid(const EvaluateOptions& options) {
 std::vector<const Estimator*> choose_estimators(const EvaluateOptions& options, const Schema& schema,
                                                 const TargetPolicy& policy, const std::string& policy_name) {
   std::vector<const Estimator*> chosen;
+  const bool bounded = options.outcome_range && options.max_weight;
   if (options.estimators.empty()) {
     for (const Estimator* estimator : all_estimators()) {
       if (estimator->by_default && estimator->inapplicable_reason(schema, policy).empty() &&
-          inapplicable_interval_reason(options.interval, *estimator).empty())
+          inapplicable_interval_reason(options.interval, *estimator, bounded).empty())
         chosen.push_back(estimator);
     }
     return chosen;
@@ -46,7 +47,7 @@ std::vector<const Estimator*> choose_estimators(const EvaluateOptions& options, 
   for (const std::string& name : options.estimators) {
     chosen.push_back(&find_estimator(name));
     require_applicable(*chosen.back(), schema, policy, policy_name);
-    const std::string reason = inapplicable_interval_reason(options.interval, *chosen.back());
+    const std::string reason = inapplicable_interval_reason(options.interval, *chosen.back(), bounded);
     if (!reason.empty()) throw Error(ErrorKind::usage, fmt::format("estimator '{}': {}", name, reason));
   }
   return chosen;
@@ -118,16 +119,19 @@ void add_simultaneous(const PassOutcome& outcome, const std::vector<double>& tot
   tiles.each(columns, [&](std::size_t c, std::vector<double> values) {
     std::vector<double>& most = largest[family(columns[c])];
     most.resize(values.size());
-    if (!facts[c].shape || !facts[c].shape->varies()) return;
+    const bool finite = std::all_of(values.begin(), values.end(), [](double one) { return std::isfinite(one); });
+    if (!finite) facts[c].critical = std::numeric_limits<double>::quiet_NaN();
+    if (!finite || !facts[c].shape || !facts[c].shape->varies()) return;
     const double value = table.layout.value(totals.data(), columns[c]), error = facts[c].shape->standard_error;
     for (std::size_t r = 0; r < values.size(); ++r) {
-      const double deviation = std::abs(values[r] - value) / error;
-      most[r] = std::max(most[r], std::isfinite(deviation) ? deviation : std::numeric_limits<double>::infinity());
+      most[r] = std::max(most[r], std::abs(values[r] - value) / error);
     }
   });
   std::map<Family, double> critical;
   for (auto& [which, most] : largest) critical[which] = largest_deviation(std::move(most), options.level);
-  for (std::size_t c = 0; c < columns.size(); ++c) facts[c].critical = critical[family(columns[c])];
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (!facts[c].critical) facts[c].critical = critical[family(columns[c])];
+  }
 }
 
 /// What groups of rows say of every column.
@@ -164,8 +168,10 @@ void make_groups(const Source& source, std::size_t policies, const EvaluateOptio
   memory = ledger.left();
   out.memory_left = memory;
   // Drawn after the pass, but refused before it.
+  // Simultaneous intervals keep the largest deviations of every estimator and of its differences.
+  const std::size_t columns = options.simultaneous ? 1 + 2 * all_estimators().size() : 1;
   if (draws_replicates(options))
-    ledger.charge(bootstrap_column_bytes(options.replicates),
+    ledger.charge(columns * bootstrap_column_bytes(options.replicates),
                   fmt::format("a bootstrap of {} replicates", options.replicates), "fewer --replicates");
   if (clustered)
     out.clusters = std::make_unique<ClusterGroups>(layout);
@@ -195,7 +201,7 @@ PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& 
       .rows = out.rows.get(), .clusters = out.clusters.get(), .sequence_centre = {}, .smoothed = {}};
   if (extra.smoothed) extras.smoothed = smoothing_grid(options, source.rows());
   if (options.interval == IntervalKind::sequence && options.outcome_range && options.max_weight)
-    extras.sequence_centre = (options.outcome_range->low + options.outcome_range->high) / 2;
+    extras.sequence_centre = KnownBounds{.outcome = *options.outcome_range}.centre();
   const EvaluationReduction reduction(policies, rules, extra, baseline, source, extras);
   PassResult result = run_pass(source, reduction, inner);
   out.audit = std::move(result.audit);
@@ -251,9 +257,14 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   report.loss = outcome.sums.loss;
   clip_groups(outcome, rules);
   if (clustered) report.clusters = outcome.clusters->table().groups;
+  report.clusters_merged = clustered && outcome.clusters->merged();
   const std::vector<double> totals = outcome.groups().totals();
   const std::vector<EstimateFacts> facts =
       estimate_facts(outcome, totals, estimate_columns(chosen, baseline), options, pass.threads);
+  if (clustered && *report.clusters > 1)
+    report.loss_error = shape_of_losses(outcome.groups(), totals).standard_error;
+  else if (!clustered && used > 1)
+    report.loss_error = report.loss.standard_deviation() / std::sqrt(report.loss.count);
   const bool reward = source.schema().outcome == Outcome::reward;
   report_policies({outcome.sums, chosen, extra, rules, baseline, options, outcome.groups(), totals, clustered, reward},
                   policies, facts, report);

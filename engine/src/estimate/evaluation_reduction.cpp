@@ -24,7 +24,6 @@ EvaluationReduction::EvaluationReduction(const std::vector<NamedPolicy>& policie
       extra_(extra),
       baseline_(baseline),
       num_actions_(source.schema().num_actions),
-      group_blocks_(source.group_blocks()),
       extras_(extras),
       layout_(policies.size(), extra) {
   if (baseline.kind == Baseline::Kind::policy) order_.push_back(baseline.policy);
@@ -46,10 +45,11 @@ ReductionBytes EvaluationReduction::bytes() const {
   if (baseline_.kind != Baseline::Kind::none) sums += sizeof(DifferenceSums) + sizeof(AdditiveSums) + moments;
   ReductionBytes bytes{.partial = policies_.size() * sums, .help = "fewer policies at a time"};
   bytes.partial += policies_.size() * extras_.smoothed.size() * sizeof(SmoothedTerms);
-  const auto blocks = static_cast<std::size_t>(group_blocks_);
-  if (extras_.clusters != nullptr) bytes.partial += blocks * ClusterGroups::block_bytes(layout_);
+  constexpr std::size_t kEpochs = 64;  // twice as many as any number of rows has, for vectors that grow
+  if (extras_.sequence_centre) bytes.partial += policies_.size() * 2 * kEpochs * sizeof(Moments);
+  if (extras_.clusters != nullptr) bytes.waiting += ClusterGroups::block_bytes(layout_);
   if (extras_.rows != nullptr && extras_.rows->by_block())
-    bytes.partial += blocks * (layout_.width() * sizeof(double) + policies_.size() * sizeof(TopRows));
+    bytes.waiting += layout_.width() * sizeof(double) + policies_.size() * sizeof(TopRows);
   for (std::size_t p = 0; p < policies_.size(); ++p) {
     const std::size_t columns =
         has_labels(p) ? static_cast<std::size_t>(num_actions_) * kBlockRows * sizeof(double) : 0;
@@ -131,8 +131,9 @@ void EvaluationReduction::visit_in_order(Partial& part) const {
   EvaluationSums& sums = static_cast<Sums&>(part).sums;
   if (extras_.clusters != nullptr) extras_.clusters->add(sums.clusters);
   for (const BlockSums& block : sums.blocks) extras_.rows->add_block_sums(block);
-  sums.blocks.clear();
-  sums.clusters.clear();
+  // Their memory too: the next blocks of this partial may be few.
+  sums.blocks = {};
+  sums.clusters = {};
 }
 
 bool EvaluationReduction::has_labels(std::size_t p) const {

@@ -83,7 +83,6 @@ class EvaluationReduction final : public SizedReduction {
   Baseline baseline_;
   std::vector<std::size_t> order_;  // of policies in a block: the baseline first
   int num_actions_;
-  int group_blocks_;  // that the source gives at a time
   EvaluationExtras extras_;
   GroupLayout layout_;
   mutable Pool<PolicyScratch> scratch_;

@@ -287,6 +287,10 @@ void add_multiple_importance(const std::vector<Source*>& rollouts,
         policy.diagnostics.warnings.push_back(
             fmt::format("{}: its interval is normal, the others are {}", name, definition_of(options.interval).name));
       }
+      if (report.clusters && policy.estimates.back().standard_error) {
+        policy.diagnostics.warnings.push_back(
+            fmt::format("{}: its standard error takes rows as independent, though they come in clusters", name));
+      }
       if (!policy.difference) continue;
       policy.difference->estimates.push_back(
           pooled_estimate(sums.differences[unit], name, fmt::format("{} minus {}", name, policy.difference->baseline),

@@ -74,7 +74,8 @@ std::optional<double> if_finite(double value) {
   return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
 }
 
-Diagnostics diagnose(const WeightSums& sums) {
+/// `error` is the standard error of the mean weight.
+Diagnostics diagnose(const WeightSums& sums, double error) {
   Diagnostics out;
   const Moments& w = sums.weight;
   const double mean = w.true_mean();
@@ -86,7 +87,6 @@ Diagnostics diagnose(const WeightSums& sums) {
     const double deviation = w.standard_deviation();
     const bool one = std::abs(mean - 1) < kRounding;
     const bool spread = deviation > kRounding * mean;
-    const double error = deviation / std::sqrt(w.count);
     out.mean_weight_z = one ? 0.0 : (spread ? if_finite((mean - 1) / error) : std::nullopt);
   }
   if (w.mean > 0) out.ess = if_finite(effective_sample_size(w));
@@ -122,16 +122,24 @@ Estimate finite_estimate(const IntervalInputs& inputs, const std::string& name, 
     out.high = if_finite(*point.upper_bound);
     return out;
   }
-  const Bounds bounds = interval(options.interval, options.level, inputs);
-  if (!bounds && options.interval == IntervalKind::bootstrap) {
+  const bool undefined = inputs.critical && std::isnan(*inputs.critical);
+  const Bounds bounds = undefined ? Bounds() : interval(options.interval, options.level, inputs);
+  if (!bounds && (undefined || options.interval == IntervalKind::bootstrap)) {
     diagnostics.warnings.push_back(
         fmt::format("{}: some bootstrap replicates are undefined, so there is no interval", name));
   }
   if (!bounds) return out;
   out.low = if_finite(bounds->first);
   out.high = if_finite(bounds->second);
-  if (!out.low || !out.high) overflows.intervals.emplace_back(name);
-  if (beaten && out.low && out.high) out.confidence = confidence_below(options.interval, *beaten, inputs);
+  if (!out.low || !out.high) {
+    overflows.intervals.emplace_back(name);
+    out.low = out.high = std::nullopt;
+    return out;
+  }
+  if (!beaten) return out;
+  IntervalInputs alone = inputs;  // how sure one is of one policy is not about the others
+  alone.critical.reset();
+  out.confidence = confidence_below(options.interval, *beaten, alone);
   return out;
 }
 
@@ -198,7 +206,9 @@ Estimate likelihood_estimate(const IntervalInputs& inputs, const EvaluateOptions
 PolicyReport report_policy(const ReportInputs& in, const std::vector<FinalSums>& finals, std::size_t p,
                            const KnownBounds& bounds, std::span<const EstimateFacts> facts, IntervalDoubts& doubts) {
   PolicyReport out;
-  out.diagnostics = diagnose(finals[p].weights);
+  const Moments& weight = finals[p].weights.weight;
+  out.diagnostics = diagnose(finals[p].weights, in.clustered ? doubts.weights->standard_error
+                                                             : weight.standard_deviation() / std::sqrt(weight.count));
   Overflows overflows;
   std::optional<Estimate> likelihood;
   for (std::size_t e = 0; e < in.chosen[p].size(); ++e) {
@@ -323,6 +333,7 @@ void report_policies(const ReportInputs& in, const std::vector<NamedPolicy>& pol
   for (std::size_t p = 0; p < policies.size(); ++p) {
     require_within(bounds, finals[p].weights.top.entries[0].weight, policies[p].name);
     IntervalDoubts doubts;
+    doubts.weights = shape_of_weights(in.groups, in.totals, p);
     PolicyReport& policy =
         report.policies.emplace_back(report_policy(in, finals, p, bounds, next(in.chosen[p].size()), doubts));
     policy.name = policies[p].name;
@@ -335,8 +346,8 @@ void report_policies(const ReportInputs& in, const std::vector<NamedPolicy>& pol
     if (in.clustered && in.groups.groups < 2 && finals[p].weights.weight.count > 1)
       policy.diagnostics.warnings.emplace_back(
           "all rows belong to one cluster: no variance, no standard error and no interval can be given");
-    doubts.weights = shape_of_weights(in.groups, in.totals, p);
-    add_interval_warnings(doubts, in.options.interval, finals[p].weights.weight.count, policy.diagnostics);
+    if (!bounds.hold_for(in.options.interval))
+      add_interval_warnings(doubts, in.clustered, finals[p].weights.weight.count, policy.diagnostics);
   }
 }
 

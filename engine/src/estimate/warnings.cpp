@@ -61,9 +61,7 @@ bool IntervalDoubts::has(const std::string& name) const {
   return in(decided_by_few) || in(without_spread);
 }
 
-void add_interval_warnings(const IntervalDoubts& doubts, IntervalKind kind, double rows, Diagnostics& diagnostics) {
-  const bool rests_on_bounds = kind == IntervalKind::cressie_read || kind == IntervalKind::clopper_pearson;
-  if (rests_on_bounds) return;
+void add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double rows, Diagnostics& diagnostics) {
   std::vector<std::string>& warnings = diagnostics.warnings;
   constexpr const char* kAdvice = "log more rows, or give --outcome-range with --interval cressie-read";
   if (!doubts.without_spread.empty()) {
@@ -74,7 +72,9 @@ void add_interval_warnings(const IntervalDoubts& doubts, IntervalKind kind, doub
     const double deciding = std::max(1.0, std::round(doubts.fewest));
     warnings.push_back(fmt::format("{}: {:.0f} {}, and the interval may not hold; {}",
                                    fmt::join(doubts.decided_by_few, ", "), deciding,
-                                   deciding == 1 ? "row decides" : "rows decide", kAdvice));
+                                   deciding == 1 ? (clustered ? "cluster decides" : "row decides")
+                                                 : (clustered ? "clusters decide" : "rows decide"),
+                                   clustered ? "log more of them" : kAdvice));
   }
   const bool said = std::any_of(warnings.begin(), warnings.end(), [](const std::string& warning) {
     return warning.find("effective sample size") != std::string::npos;

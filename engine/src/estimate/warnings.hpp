@@ -33,8 +33,8 @@ struct IntervalDoubts {
   void add_decided_by_few(const std::string& name, const Shape& shape);
 };
 
-/// Adds what is doubtful about intervals of this kind; some rest on bounds that the user knows, and have no doubts.
-void add_interval_warnings(const IntervalDoubts& doubts, IntervalKind kind, double rows, Diagnostics& diagnostics);
+/// Adds what is doubtful about intervals that rest on the rows alone.
+void add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double rows, Diagnostics& diagnostics);
 
 /// Adds the warnings that weights call for: their mean is not one, few rows count, one row dominates, one row only.
 void add_weight_warnings(double rows, Diagnostics& diagnostics);

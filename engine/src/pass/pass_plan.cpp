@@ -34,7 +34,10 @@ std::size_t pass_bytes(const Source& source, const ReductionBytes& reduction, co
   const std::size_t group_partials = tree_partials(std::min<std::int64_t>(source.group_blocks(), source.blocks()));
   // Every group in flight ends as one partial, which waits for its turn in the tree over groups.
   const std::size_t partials = threads * group_partials + groups + tree_partials(groups_of(source));
-  return reduction.fixed + partials * reduction.partial + groups * source.group_bytes() +
+  // Twice while the blocks of a group are put together, once while they wait.
+  const auto blocks = static_cast<std::size_t>(std::min<std::int64_t>(source.group_blocks(), source.blocks()));
+  const std::size_t waiting = (2 * threads + groups) * blocks * reduction.waiting;
+  return reduction.fixed + waiting + partials * reduction.partial + groups * source.group_bytes() +
          threads * (source.loader_bytes() + reduction.scratch) + (threads - 1) * kThreadBytes;
 }
 

@@ -12,6 +12,7 @@ struct ReductionBytes {
   std::size_t fixed = 0;    ///< once
   std::size_t partial = 0;  ///< each partial
   std::size_t scratch = 0;  ///< each thread that computes
+  std::size_t waiting = 0;  ///< each block whose turn in visit_in_order has not come
   const char* help = "";    ///< an option that makes it smaller
 };
 

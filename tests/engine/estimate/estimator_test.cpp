@@ -103,7 +103,7 @@ TEST_CASE("estimators: those registered follow the built-in ones, and are found 
   CHECK(estimator_names() == std::vector<std::string>{"ips", "clipped", "snips", "ips-ix", "additive", "ls",
                                                       "log-smoothing", "ix-again", "root"});
   CHECK(learning_estimator_names() ==
-        std::vector<std::string>{"ips", "clipped", "snips", "ips-ix", "additive", "ls", "log-smoothing"});
+        std::vector<std::string>{"ips", "clipped", "snips", "ips-ix", "additive", "log-smoothing"});
   CHECK(&find_estimator("root") == &kRoot);
   CHECK(&find_learning_estimator("log-smoothing") == &kLogSmoothing);
   CHECK_THROWS_WITH_AS(find_estimator("magic"), doctest::Contains("snips, ips-ix, additive, ls, log-smoothing"), Error);

@@ -32,6 +32,10 @@ PointEstimate smoothed(const PolicyTotals& totals) {
   return out;
 }
 
+std::string inapplicable_reason(const Schema& schema, const TargetPolicy&) {
+  return schema.cluster ? "its bound takes rows as independent, and these come in clusters" : "";
+}
+
 }  // namespace
 
 /// Logarithmic smoothing (Sakhi, Aouali, Alquier and Chopin 2024): weights cannot dominate, and the mean plus
@@ -41,6 +45,7 @@ const Estimator kLogSmoothingEstimator = {
     .formula = "mean(-log(1 - lambda w y) / lambda) for y <= 0, with its one-sided bound; only when asked for",
     .smoothed_terms = true,
     .by_default = false,
+    .inapplicable_reason = inapplicable_reason,
     .point = smoothed,
     .replicate = [](const ReplicateTotals&) { return std::numeric_limits<double>::quiet_NaN(); },
 };

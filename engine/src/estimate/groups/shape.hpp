@@ -22,6 +22,8 @@ struct Shape {
 
 /// Empty where the estimate is not defined. `totals` are those of the table.
 std::optional<Shape> shape_of(const GroupTable& table, const std::vector<double>& totals, const EstimateColumn& column);
+/// That of the mean loss of the logged actions.
+Shape shape_of_losses(const GroupTable& table, const std::vector<double>& totals);
 /// That of the mean weight of a policy.
 Shape shape_of_weights(const GroupTable& table, const std::vector<double>& totals, std::size_t policy);
 

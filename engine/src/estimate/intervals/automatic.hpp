@@ -9,10 +9,11 @@ namespace scrm {
 
 /// Let g be the skewness of the estimate and k its concentration. A normal interval of level 95 % misses about 0.25 g²
 /// more than it should, so up to g = 0.1 it is kept (with Student's quantile of `degrees` degrees of freedom, one less
-/// than there are rows or clusters), and from g = 0.25 on it is replaced by the wider of two at each end: Student's with
-/// 2 / (k − 1/G) degrees of freedom, which is what the error estimated from G groups is worth (Satterthwaite), and Hall's
-/// (1992) cubic transformation of the t statistic, which undoes the skewness. In between the two grow gradually. Tails
-/// heavier than those of rare events of one size (k above g²) hide some of their skewness: it is taken up to 1.7 times.
+/// than there are rows or clusters), and from g = 0.25 on it is replaced by the wider of two at each end: Student's
+/// with 2 / (k − 1/G) degrees of freedom, which is what the error estimated from G groups is worth (Satterthwaite), and
+/// Hall's (1992) cubic transformation of the t statistic, which undoes the skewness. In between the two grow gradually.
+/// Tails heavier than those of rare events of one size (k above g²) hide some of their skewness: it is taken up to 1.7
+/// times.
 std::pair<double, double> automatic_interval(double value, const Shape& shape, double standard_error, double degrees,
                                              double level);
 

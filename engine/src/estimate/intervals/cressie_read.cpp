@@ -32,11 +32,12 @@ Nearest nearest(const ControlledMoments& rows, double control, double outcome) {
     out.variance = (squares_e + away * away * squares - n * mean * mean) / all;
     out.divergence = 1 / n;
   } else {
+    // Around the outcome of the row not seen, whose own term is zero then: however large its control, nothing cancels.
     const double mean_c = (n * rows.mean_control + control) / all;
-    const double mean = (n * mean_e + control * away) / all;
+    const double mean = n * (mean_e - away * rows.mean_control) / all;
     const double variance_c = (squares + control * control) / all - mean_c * mean_c;
-    const double covariance = control * control * away / all - mean_c * mean;
-    const double variance = (squares_e + control * control * away * away) / all - mean * mean;
+    const double covariance = -away * squares / all - mean_c * mean;
+    const double variance = (squares_e + away * away * squares) / all - mean * mean;
     const double lacking = rows.known_mean - mean_c;
     // Controls that do not vary say nothing, unless they contradict their known mean.
     constexpr double kRounding = 1e-14;
@@ -48,7 +49,9 @@ Nearest nearest(const ControlledMoments& rows, double control, double outcome) {
       out.variance = variance - covariance * (covariance / variance_c);
       out.divergence = lacking * lacking / variance_c;
     }
+    out.value += away * rows.known_mean;
   }
+  if (!std::isfinite(squares) || !std::isfinite(out.variance)) out.variance = std::numeric_limits<double>::quiet_NaN();
   if (out.variance < 0) out.variance = 0;  // by rounding alone
   out.value += centre * rows.known_mean;
   return out;
@@ -75,8 +78,8 @@ LikelihoodInterval cressie_read(const ControlledMoments& rows, const OutcomeRang
       const Nearest at = nearest(rows, control, upper ? most : least);
       if (!(at.divergence <= radius)) continue;
       const double half = std::sqrt(at.variance * (radius - at.divergence));
-      if (upper) out.high = std::max(out.high, at.value + half);
-      if (!upper) out.low = std::min(out.low, at.value - half);
+      if (upper && !(at.value + half <= out.high)) out.high = at.value + half;
+      if (!upper && !(at.value - half >= out.low)) out.low = at.value - half;
     }
   }
   // A policy's value lies within the range of outcomes, and a difference of two within its width.
@@ -84,8 +87,8 @@ LikelihoodInterval cressie_read(const ControlledMoments& rows, const OutcomeRang
   const double lowest = rows.known_mean == 0 ? -width : outcome.low,
                highest = rows.known_mean == 0 ? width : outcome.high;
   out.value = std::clamp(out.value, lowest, highest);
-  out.low = std::clamp(out.low, lowest, highest);
-  out.high = std::clamp(out.high, lowest, highest);
+  if (std::isfinite(out.low)) out.low = std::clamp(out.low, lowest, highest);
+  if (std::isfinite(out.high)) out.high = std::clamp(out.high, lowest, highest);
   return out;
 }
 

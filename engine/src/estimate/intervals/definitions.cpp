@@ -14,7 +14,7 @@ constexpr IntervalDefinition kDefinitions[] = {
     {IntervalKind::cressie_read, "cressie-read",
      "outcomes are rare and lie within --outcome-range: empirical likelihood, in which weights average to one"},
     {IntervalKind::clopper_pearson, "clopper-pearson",
-     "always, within --outcome-range and --max-weight; for rare outcomes"},
+     "within --outcome-range and --max-weight: the exact binomial interval, for rare outcomes"},
     {IntervalKind::sequence, "sequence", "however often one looks at growing logs"},
 };
 

@@ -24,13 +24,23 @@ OutcomeRange product_range(double low, double high, const OutcomeRange& outcome)
 }
 
 bool is_policy_value(const Estimator& estimator) {
-  return inapplicable_interval_reason(IntervalKind::cressie_read, estimator).empty() && !estimator.smoothed_terms;
+  return inapplicable_interval_reason(IntervalKind::cressie_read, estimator, true).empty() && !estimator.smoothed_terms;
 }
 
 }  // namespace
 
 bool KnownBounds::weight_given() const noexcept {
   return std::isfinite(max_weight);
+}
+
+double KnownBounds::end_nearest_zero() const noexcept {
+  return std::abs(outcome.low) <= std::abs(outcome.high) ? outcome.low : outcome.high;
+}
+
+bool KnownBounds::hold_for(IntervalKind kind) const noexcept {
+  const bool by_outcome = kind == IntervalKind::cressie_read || kind == IntervalKind::clopper_pearson;
+  const bool by_both = kind == IntervalKind::bernstein || kind == IntervalKind::sequence;
+  return outcome_given && (by_outcome || (by_both && weight_given()));
 }
 
 KnownBounds known_bounds(const EvaluateOptions& options, const Moments& loss, bool reward) {
@@ -60,8 +70,12 @@ void require_valid_interval(const EvaluateOptions& options, bool clustered) {
   const char* name = definition_of(options.interval).name;
   if (options.max_weight && !(*options.max_weight >= 1 && std::isfinite(*options.max_weight)))
     fail(fmt::format("--max-weight is {}, but weights average to one: it must be 1 or more", *options.max_weight));
-  if (options.outcome_range && !(options.outcome_range->low < options.outcome_range->high))
-    fail("--outcome-range must be LOW:HIGH, the lower end first");
+  if (options.outcome_range && !(options.outcome_range->low < options.outcome_range->high &&
+                                 std::isfinite(options.outcome_range->high - options.outcome_range->low)))
+    fail("--outcome-range must be LOW:HIGH, the lower end first and both finite");
+  if (options.at_least && !std::isfinite(*options.at_least)) fail("--at-least must be a number");
+  if (options.simultaneous && options.interval != IntervalKind::automatic)
+    fail("--simultaneous makes intervals of its own kind: give it without --interval");
   if (options.interval == IntervalKind::clopper_pearson && !options.max_weight)
     fail(
         "clopper-pearson intervals need --max-weight, the largest weight that there can be; cressie-read does without");
@@ -114,13 +128,15 @@ void add_value_inputs(const Estimator& estimator, const PolicyTotals& totals, co
                                         .lowest_control = 0,
                                         .highest_control = bounds.max_weight};
   if (!bounds.weight_given()) return;
-  // w (y − centre), whose mean is the value minus the centre since weights average to one.
-  const double half = (bounds.outcome.high - bounds.outcome.low) / 2, centre = bounds.centre();
-  inputs.bounded = BoundedTerms{.mean = ips - centre * mean_weight,
-                                .lowest = -bounds.max_weight * half,
-                                .highest = bounds.max_weight * half,
-                                .offset = centre};
-  inputs.term_bounds = {.mean = half, .term = bounds.max_weight * half};
+  // Losses may be measured from anywhere, since weights average to one: w (y − from) has the mean value − from. Rare
+  // outcomes leave few terms other than zero where it is from the end of the range that most are at.
+  const double width = bounds.outcome.high - bounds.outcome.low, from = bounds.end_nearest_zero();
+  const OutcomeRange terms = product_range(0, bounds.max_weight, bounds.measured_from(from));
+  inputs.bounded =
+      BoundedTerms{.mean = ips - from * mean_weight, .lowest = terms.low, .highest = terms.high, .offset = from};
+  inputs.epoch_mean = ips + bounds.centre() * (1 - mean_weight);
+  inputs.term_bounds = {.mean = width / 2, .term = bounds.max_weight * width / 2};
+  if (bounds.outcome_given) inputs.limits = bounds.outcome;
 }
 
 void add_difference_inputs(const Estimator& estimator, const DifferenceTotals& totals, const KnownBounds& bounds,
@@ -128,9 +144,13 @@ void add_difference_inputs(const Estimator& estimator, const DifferenceTotals& t
   // v = w − u, with u = 1 for the logged actions.
   const double lowest = logged ? -1 : -bounds.max_weight;
   const double highest = bounds.max_weight - (logged ? 1 : 0);
-  if (bounds.outcome_given && bounds.weight_given() && estimator.point == mean_of_terms) {
+  const double width = bounds.outcome.high - bounds.outcome.low;
+  const bool known_range = estimator.transform != WeightTransform::given && !estimator.label_sums;
+  if (bounds.outcome_given && bounds.weight_given() && known_range) {
     const OutcomeRange terms = product_range(lowest, highest, bounds.outcome);
-    inputs.point.range = terms.high - terms.low;
+    const double ratio = bounds.max_weight * width / totals.mean_weight +
+                         (logged ? width : bounds.max_weight * width / totals.baseline_mean_weight);
+    inputs.point.range = estimator.point == mean_of_terms ? terms.high - terms.low : ratio;
   }
   if (!is_policy_value(estimator)) return;
   const DifferenceSums& sums = totals.sums;
@@ -151,11 +171,13 @@ void add_difference_inputs(const Estimator& estimator, const DifferenceTotals& t
                                         .lowest_control = lowest,
                                         .highest_control = highest};
   if (!bounds.weight_given()) return;
-  const double half = (bounds.outcome.high - bounds.outcome.low) / 2;
-  const double largest = std::max(-lowest, highest) * half;
+  const double from = bounds.end_nearest_zero();
+  const OutcomeRange terms = product_range(lowest, highest, bounds.measured_from(from));
   inputs.bounded = BoundedTerms{
-      .mean = (term - bounds.centre() * control) / totals.rows, .lowest = -largest, .highest = largest, .offset = 0};
-  inputs.term_bounds = {.mean = 2 * half, .term = largest};
+      .mean = (term - from * control) / totals.rows, .lowest = terms.low, .highest = terms.high, .offset = 0};
+  inputs.epoch_mean = (term - bounds.centre() * control) / totals.rows;
+  inputs.term_bounds = {.mean = width, .term = std::max(-lowest, highest) * width / 2};
+  if (bounds.outcome_given) inputs.limits = OutcomeRange{-width, width};
 }
 
 }  // namespace scrm

@@ -15,6 +15,10 @@ struct KnownBounds {
   double max_weight = 0;  ///< infinite where none is given
 
   bool weight_given() const noexcept;
+  double end_nearest_zero() const noexcept;
+  OutcomeRange measured_from(double from) const noexcept { return {outcome.low - from, outcome.high - from}; }
+  /// Whether an interval of this kind rests on bounds that were given, and not on the rows alone.
+  bool hold_for(IntervalKind kind) const noexcept;
   /// Losses are measured from here where that makes terms smaller.
   double centre() const noexcept { return outcome.low + (outcome.high - outcome.low) / 2; }
 };

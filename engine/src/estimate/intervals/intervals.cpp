@@ -24,6 +24,12 @@ Bounds around(double value, double half) {
   return std::pair{value - half, value + half};
 }
 
+Bounds within(const std::optional<OutcomeRange>& limits, const Bounds& bounds) {
+  if (!limits || !bounds) return bounds;
+  return std::pair{std::clamp(bounds->first, limits->low, limits->high),
+                   std::clamp(bounds->second, limits->low, limits->high)};
+}
+
 /// Degrees of freedom of a standard error.
 double degrees_of(const IntervalInputs& inputs) {
   return (inputs.clustered && inputs.shape ? inputs.shape->groups : inputs.rows) - 1;
@@ -60,9 +66,9 @@ Bounds binomial_interval(double level, const IntervalInputs& inputs) {
 }
 
 Bounds sequence_interval(double level, const IntervalInputs& inputs) {
-  if (inputs.epochs != nullptr && inputs.bounded) {
-    return around(inputs.bounded->mean + inputs.bounded->offset,
-                  bounded_sequence_half_width(*inputs.epochs, inputs.term_bounds, level));
+  if (inputs.epochs != nullptr) {
+    return within(inputs.limits,
+                  around(inputs.epoch_mean, bounded_sequence_half_width(*inputs.epochs, inputs.term_bounds, level)));
   }
   return around(inputs.point.value,
                 asymptotic_sequence_half_width(inputs.point.standard_error, degrees_of(inputs) + 1, level));
@@ -78,13 +84,21 @@ std::optional<ReplicateFacts> replicate_facts(std::vector<double> values, double
   const auto [from, to] = std::equal_range(values.begin(), values.end(), beaten);
   const double below = static_cast<double>(from - values.begin()), equal = static_cast<double>(to - from);
   return ReplicateFacts{.bounds = {sorted_quantile(values, tail), sorted_quantile(values, 1 - tail)},
-                        .share_below = (below + equal / 2) / static_cast<double>(values.size())};
+                        // Never 0 or 1: the next replicate could be the first on that side.
+                        .share_below = (below + equal / 2 + 0.5) / (static_cast<double>(values.size()) + 1)};
 }
 
 Bounds interval(IntervalKind kind, double level, const IntervalInputs& inputs) {
   const PointEstimate& point = inputs.point;
   const double tail = upper_tail(level);
-  if (inputs.critical) return around(point.value, *inputs.critical * point.standard_error);
+  if (inputs.critical) {
+    // For one policy alone it is never narrower than what would be given without it.
+    const auto [low, high] = *around(point.value, *inputs.critical * point.standard_error);
+    if (!inputs.shape) return std::pair{low, high};
+    const auto [own_low, own_high] =
+        automatic_interval(point.value, *inputs.shape, point.standard_error, degrees_of(inputs), level);
+    return std::pair{std::min(low, own_low), std::max(high, own_high)};
+  }
   switch (kind) {
     case IntervalKind::automatic:
       if (inputs.shape)
@@ -93,13 +107,13 @@ Bounds interval(IntervalKind kind, double level, const IntervalInputs& inputs) {
     case IntervalKind::student:
       return around(point.value, student_upper_quantile(tail, degrees_of(inputs)) * point.standard_error);
     case IntervalKind::bernstein:
-      return around(point.value, bernstein_half(level, inputs));
+      return within(inputs.limits, around(point.value, bernstein_half(level, inputs)));
     case IntervalKind::bootstrap:
       return inputs.bootstrap ? Bounds(inputs.bootstrap->bounds) : Bounds();
     case IntervalKind::cressie_read:
       return likelihood_interval(level, inputs);
     case IntervalKind::clopper_pearson:
-      return binomial_interval(level, inputs);
+      return within(inputs.limits, binomial_interval(level, inputs));
     case IntervalKind::sequence:
       return sequence_interval(level, inputs);
     case IntervalKind::normal:
@@ -109,7 +123,7 @@ Bounds interval(IntervalKind kind, double level, const IntervalInputs& inputs) {
 }
 
 std::optional<double> confidence_below(IntervalKind kind, double x, const IntervalInputs& inputs) {
-  if (kind == IntervalKind::bootstrap && !inputs.critical)
+  if (kind == IntervalKind::bootstrap)
     return inputs.bootstrap ? std::optional(inputs.bootstrap->share_below) : std::nullopt;
   // The level at which the interval just reaches x, by the logarithm of its tail: intervals grow with their level.
   const Bounds narrowest = interval(kind, 1e-9, inputs);
@@ -127,13 +141,19 @@ std::optional<double> confidence_below(IntervalKind kind, double x, const Interv
   return above ? 1 - tail : tail;
 }
 
-std::string inapplicable_interval_reason(IntervalKind kind, const Estimator& estimator) {
-  const bool value_of_policy = estimator.transform == WeightTransform::none && !estimator.label_sums;
+std::string inapplicable_interval_reason(IntervalKind kind, const Estimator& estimator, bool bounded) {
   if (estimator.smoothed_terms) return {};  // it has a bound of its own
-  const bool needs_it = kind == IntervalKind::cressie_read || kind == IntervalKind::clopper_pearson;
-  if (!needs_it || value_of_policy) return {};
-  return fmt::format("{} intervals are of the policy's own value, by weights that average to one: take ips or snips",
-                     definition_of(kind).name);
+  const bool policy_value = estimator.transform == WeightTransform::none && !estimator.label_sums;
+  const bool known_range = estimator.transform != WeightTransform::given && !estimator.label_sums;
+  const char* name = definition_of(kind).name;
+  const bool of_value = kind == IntervalKind::cressie_read || kind == IntervalKind::clopper_pearson ||
+                        (kind == IntervalKind::sequence && bounded);
+  if (of_value && !policy_value)
+    return fmt::format("{} intervals are of the policy's own value, by weights that average to one: take ips or snips",
+                       name);
+  if (kind == IntervalKind::bernstein && bounded && !known_range)
+    return fmt::format("the bounds given say nothing of its terms: take another estimator, or {} without them", name);
+  return {};
 }
 
 }  // namespace scrm

@@ -41,8 +41,10 @@ struct IntervalInputs {
   std::optional<double> critical = {};               ///< simultaneous: standard errors to either side
   std::optional<ControlledMoments> controlled = {};  ///< cressie-read
   std::optional<BoundedTerms> bounded = {};      ///< clopper-pearson; sequence where weights and outcomes are bounded
+  double epoch_mean = 0;                         ///< the estimate that the epochs' terms give
   const EpochMoments* epochs = nullptr;          ///< sequence of bounded terms
   TermBounds term_bounds = {};                   ///< of the epochs' terms
+  std::optional<OutcomeRange> limits = {};       ///< where the estimate's limit must lie, for kinds that rest on bounds
   OutcomeRange outcome = {};                     ///< cressie-read
   std::optional<ReplicateFacts> bootstrap = {};  ///< bootstrap
 };
@@ -54,7 +56,8 @@ Bounds interval(IntervalKind kind, double level, const IntervalInputs& inputs);
 /// None where there is no interval.
 std::optional<double> confidence_below(IntervalKind kind, double x, const IntervalInputs& inputs);
 
-/// Why intervals of this kind are not made of this estimator; empty where they are.
-std::string inapplicable_interval_reason(IntervalKind kind, const Estimator& estimator);
+/// Why intervals of this kind are not made of this estimator; empty where they are. `bounded`: both bounds are given,
+/// and the interval is to rest on them.
+std::string inapplicable_interval_reason(IntervalKind kind, const Estimator& estimator, bool bounded);
 
 }  // namespace scrm

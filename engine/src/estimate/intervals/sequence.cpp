@@ -81,6 +81,7 @@ double bounded_sequence_half_width(const EpochMoments& terms, const TermBounds& 
     before.merge(epoch);
   }
   const double unit = variance / reach / reach;
+  if (!std::isfinite(unit)) return std::numeric_limits<double>::quiet_NaN();
   return reach * boundary(unit, (1 - level) / 2) / before.count;
 }
 

@@ -17,6 +17,7 @@ constexpr double kRowsShare = 0.7;
 Dataset open(const LearningRowsOptions& options) {
   ReadOptions read;
   read.reward = options.reward;
+  read.cluster = true;  // for the error of the held-out estimate
   return Dataset(options.data, read);
 }
 

@@ -47,7 +47,10 @@ int decimals_for(const std::optional<double>& standard_error, double value) {
 std::string shown(const std::optional<double>& value, int decimals) {
   if (!value) return "-";
   if (!std::isfinite(*value)) return "overflow";
-  return std::abs(*value) >= 1e9 ? fmt::format("{:.4g}", *value) : fmt::format("{:.{}f}", *value, decimals);
+  if (std::abs(*value) >= 1e9) return fmt::format("{:.4g}", *value);
+  const std::string text = fmt::format("{:.{}f}", *value, decimals);
+  // What rounds to zero has no sign.
+  return text.find_first_of("123456789") == std::string::npos && text.front() == '-' ? text.substr(1) : text;
 }
 
 std::string parameter_text(const Estimate& estimate) {
@@ -57,8 +60,15 @@ std::string parameter_text(const Estimate& estimate) {
   return fmt::format("{} = {:.4g}", estimator.smoothed_terms ? "lambda" : (clip ? "M" : "alpha"), *estimate.parameter);
 }
 
-Json interval_json(const EvaluationReport& report, const EvaluateOptions& options) {
+Json interval_json(const EvaluationReport& report, const EvaluateOptions& options, Outcome outcome) {
   Json json = {{"kind", definition_of(options.interval).name}, {"level", options.level}};
+  const bool reward = outcome == Outcome::reward;  // the engine's losses, as the user's outcome
+  if (options.outcome_range) {
+    const auto [low, high] = *options.outcome_range;
+    json["outcome_range"] = reward ? Json{-high, -low} : Json{low, high};
+  }
+  if (options.max_weight) json["max_weight"] = *options.max_weight;
+  if (options.at_least) json["at_least"] = reward ? -*options.at_least : *options.at_least;
   if (options.simultaneous) json["simultaneous"] = true;
   if (!report.interval_assumption.empty()) json["assumes"] = report.interval_assumption;
   return json;
@@ -130,8 +140,9 @@ std::string estimates_table(const EvaluationReport& report, const EvaluateOption
 
 /// Policy minus baseline, under a line that says what is compared. Nothing where there is no baseline.
 std::string difference_text(const EvaluationReport& report, const EvaluateOptions& options, Outcome outcome) {
-  const auto compared = std::find_if(report.policies.begin(), report.policies.end(),
-                                     [](const PolicyReport& policy) { return policy.difference.has_value(); });
+  const auto compared = std::find_if(report.policies.begin(), report.policies.end(), [](const PolicyReport& policy) {
+    return policy.difference && !policy.difference->estimates.empty();
+  });
   if (compared == report.policies.end()) return {};
   const std::string& name = compared->difference->baseline;
   const std::string baseline = name == kLoggedBaseline
@@ -184,22 +195,25 @@ Json evaluation_json(const EvaluationReport& report, const EvaluateOptions& opti
       {"seconds", context.seconds},
       {"threads", context.threads},
       {"outcome", to_string(context.outcome)},
-      {"interval", interval_json(report, options)},
+      {"interval", interval_json(report, options, context.outcome)},
       {"logged_loss", {{"mean", report.loss.true_mean()}, {"min", report.loss.lowest}, {"max", report.loss.highest}}},
       {"policies", std::move(policies)}};
   if (report.clusters) json["clusters"] = *report.clusters;
+  if (report.clusters_merged) json["clusters_merged"] = true;
   return json;
 }
 
 std::string evaluation_text(const EvaluationReport& report, const EvaluateOptions& options,
                             const EvaluationContext& context) {
   const double rate = context.seconds > 0 ? static_cast<double>(report.rows) / context.seconds : 0;
-  const double error = report.loss.standard_deviation() / std::sqrt(report.loss.count);
-  const std::optional<double> shown_error = report.rows > 1 ? std::optional(error) : std::nullopt;
+  const std::optional<double>& shown_error = report.loss_error;
   const int decimals = decimals_for(shown_error, report.loss.mean);
   std::string text = fmt::format("{} in {} ({:.1f} million rows/s on {})\n", counted(report.rows, "row"),
                                  human_seconds(context.seconds), rate / 1e6, counted(context.threads, "thread"));
-  if (report.clusters)
+  if (report.clusters_merged)
+    text += fmt::format("in very many clusters, put together into {}: rows of one are not taken as independent\n",
+                        counted(*report.clusters, "group"));
+  else if (report.clusters)
     text += fmt::format("in {}: rows of one are not taken as independent\n", counted(*report.clusters, "cluster"));
   text += fmt::format("mean {} of the logged actions: {}{}\n\n", to_string(context.outcome),
                       styled(shown(report.loss.true_mean(), decimals), Style::strong),

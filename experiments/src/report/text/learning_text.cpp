@@ -48,7 +48,7 @@ Json held_out_json(const LearnOutcome& outcome, const LearnContext& context) {
           {"low", number_or_null(estimate.low)},
           {"high", number_or_null(estimate.high)},
           {"parameter", number_or_null(estimate.parameter)},
-          {"interval", {{"kind", "normal"}, {"level", 0.95}}},
+          {"interval", {{"kind", "auto"}, {"level", 0.95}}},
           {"ess", number_or_null(outcome.held_out->diagnostics.ess)},
           {"mean_weight", number_or_null(outcome.held_out->diagnostics.mean_weight)},
           {"max_weight", number_or_null(outcome.held_out->diagnostics.max_weight)}};

@@ -84,8 +84,10 @@ struct EvaluationReport {
   std::int64_t skipped_rows = 0;
   Audit audit;
   Moments loss;                          ///< of the logged rows themselves: what the logging policy cost
+  std::optional<double> loss_error;      ///< standard error of its mean, of clusters where there are any
   std::string interval_assumption;       ///< what intervals take for granted, in words; may be empty
   std::optional<std::int64_t> clusters;  ///< groups of rows that standard errors take as independent
+  bool clusters_merged = false;          ///< there were more clusters, which were put together at random
   std::vector<PolicyReport> policies;
 };
 
