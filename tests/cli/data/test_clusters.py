@@ -71,8 +71,10 @@ class Shards(ProgramTest):
         message = run("inspect", folder, check=1).stderr
         self.assertIn(f"{lacks}: cluster: there is no such dataset, but {have} has one", message)
         self.assertIn("add it here", message)
-        # Learning does not look at clusters.
-        run("learn", folder, "--kind", "gaussian", "--lambda", 1, "--out", self.dir / "p.toml")
+        # Acting does not look at clusters.
+        policy = self.dir / "p.toml"
+        policy.write_text('kind = "gaussian"\nscale = 1.0\ntheta = [0.0, 0.1, 0.1, 0.1]\n')
+        run("act", policy, "--contexts", folder, "--seed", 1, "--out", self.dir / "acted")
 
 
 class Import(ProgramTest):
