@@ -139,7 +139,18 @@ std::vector<EstimateFacts> estimate_facts(const PassOutcome& outcome, const std:
                                           const std::vector<EstimateColumn>& columns, const EvaluateOptions& options,
                                           int threads) {
   std::vector<EstimateFacts> facts(columns.size());
-  for (std::size_t c = 0; c < columns.size(); ++c) facts[c].shape = shape_of(outcome.groups(), totals, columns[c]);
+  std::map<std::pair<std::size_t, const Estimator*>, std::optional<Shape>> of_values;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const EstimateColumn& column = columns[c];
+    std::optional<Shape>& shape = facts[c].shape;
+    shape = shape_of(outcome.groups(), totals, column);
+    // A policy's values come before its differences.
+    std::optional<Shape>& value = of_values[{column.policy, column.estimator}];
+    if (column.baseline.kind == Baseline::Kind::none)
+      value = shape;
+    else if (shape && value)
+      shape = with_hidden_skewness(*shape, *value);
+  }
   if (!draws_replicates(options)) return facts;
   const ReplicateTiles tiles(outcome, options, threads);
   if (options.simultaneous) {

@@ -30,9 +30,15 @@ def terms(w, y):
             "snips": (snips, w * (y - snips) / w.mean(), math.sqrt((w**2 * (y - snips) ** 2).sum()) / w.sum())}
 
 
-def automatic(value, error, d, degrees=None, level=0.95):
-    """As engine/src/estimate/intervals/automatic.hpp says it; d is what each group adds."""
+def automatic(value, error, d, degrees=None, level=0.95, own=None):
+    """As engine/src/estimate/intervals/automatic.hpp says it; d is what each group adds, and of a difference `own` what it
+    adds to the value."""
     g, k, groups = (d**3).sum() / (d**2).sum() ** 1.5, (d**4).sum() / (d**2).sum() ** 2, len(d)
+    both_sides = False
+    if own is not None:
+        hidden = (own**3).sum() / (own**2).sum() ** 1.5
+        if abs(hidden) > abs(g):
+            g, k, both_sides = hidden, max(k, (own**4).sum() / (own**2).sum() ** 2), True
     degrees = degrees or groups - 1
     plain = stats.t.ppf((1 + level) / 2, degrees)
     share = min(max((abs(g) - 0.1) / 0.15, 0), 1)
@@ -44,7 +50,10 @@ def automatic(value, error, d, degrees=None, level=0.95):
     def hall(t):
         return 3 / skew * (np.cbrt(1 + skew * (t - skew / 6)) - 1)
 
-    return value - max(q, hall(q)) * error, value + max(q, -hall(-q)) * error
+    low, high = max(q, hall(q)), max(q, -hall(-q))
+    if both_sides:
+        low = high = max(low, high)
+    return value - low * error, value + high * error
 
 
 def likelihood(control, term, mean, fakes, level):
@@ -127,7 +136,8 @@ class Intervals(ProgramTest):
                 self.assert_ends(values[name], *automatic(value, error, d), message=(rows, rate, name))
             snips, d, _ = terms(w, y)["snips"]
             both = d - (y - y.mean())
-            self.assert_ends(differences["snips"], *automatic(snips - y.mean(), math.sqrt((both**2).sum()) / rows, both))
+            self.assert_ends(differences["snips"],
+                             *automatic(snips - y.mean(), math.sqrt((both**2).sum()) / rows, both, own=d))
         self.assertAlmostEqual((values["ips"]["high"] - values["ips"]["low"]) / (2 * Z * values["ips"]["stderr"]), 1, 3)
         data, w, y = self.log(400, 2, rate=0.02)
         self.assertGreater(self.found(data)[0]["ips"]["high"], self.found(data, "--interval", "normal")[0]["ips"]["high"])

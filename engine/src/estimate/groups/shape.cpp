@@ -41,6 +41,15 @@ Shape moments_of(const GroupTable& table, double rows, double value, Influence i
 
 }  // namespace
 
+Shape with_hidden_skewness(const Shape& difference, const Shape& value) {
+  Shape out = difference;
+  if (!difference.varies() || !value.varies() || std::abs(value.skewness) <= std::abs(difference.skewness)) return out;
+  out.skewness = value.skewness;
+  out.concentration = std::max(difference.concentration, value.concentration);
+  out.either_side = true;
+  return out;
+}
+
 std::optional<Shape> shape_of(const GroupTable& table, const std::vector<double>& totals,
                               const EstimateColumn& column) {
   const double rows = totals[GroupLayout::kRows];

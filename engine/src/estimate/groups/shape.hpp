@@ -16,9 +16,16 @@ struct Shape {
   double skewness = 0;        ///< Σ d³ / (Σ d²)^1.5, between −1 and 1: that of the estimate itself
   double concentration = 0;   ///< Σ d⁴ / (Σ d²)²: one over the number of groups that decide; 1 where one does
 
+  bool either_side = false;  ///< what is missing may lie on either side: the skewness counts with both signs
+
   /// Whether anything varies at all.
   bool varies() const noexcept { return concentration > 0; }
 };
+
+/// The shape of a policy's difference, given that of its value: terms of rows in which the two agree cancel, and with
+/// them what they tell of how heavy the outcomes are. Where the value is the more skewed one, the difference is taken
+/// to be so as well, to either side.
+Shape with_hidden_skewness(const Shape& difference, const Shape& value);
 
 /// Empty where the estimate is not defined. `totals` are those of the table.
 std::optional<Shape> shape_of(const GroupTable& table, const std::vector<double>& totals, const EstimateColumn& column);

@@ -38,8 +38,9 @@ std::pair<double, double> automatic_interval(double value, const Shape& shape, d
   const double q = plain + share * (student_upper_quantile(tail, worth) - plain);
   const double hidden = 1 + kHiddenPerTail * std::clamp(k / (g * g) - 1, 0.0, kHeavyTails);
   const double skewness = share * hidden * g;
-  const double low = std::max(q, undo_skewness(skewness, q));
-  const double high = std::max(q, -undo_skewness(skewness, -q));
+  double low = std::max(q, undo_skewness(skewness, q));
+  double high = std::max(q, -undo_skewness(skewness, -q));
+  if (shape.either_side) low = high = std::max(low, high);
   return {value - low * standard_error, value + high * standard_error};
 }
 
