@@ -74,6 +74,20 @@ class Evaluate(MemoryTest):
         self.assertEqual(self.run_within(64, *bootstrap, 4_000_000, "--estimator", "ips,snips"), "done")
         self.assertEqual(self.run_within(64, *bootstrap, 100_000_000), "refused")
 
+    def test_clusters_and_simultaneous_intervals(self):
+        rows = 300_000
+        random = np.random.default_rng(2)
+        p = random.uniform(0.2, 0.8, rows)
+        data = write_log(self.dir / "c.h5", "categorical", num_actions=2, action=np.zeros(rows, np.int32),
+                         loss=random.random(rows), propensity=p, cluster=random.integers(0, 2**40, rows),
+                         targets={f"t{i}": p * random.uniform(0.8, 1.0) for i in range(8)})
+        names = [part for i in range(8) for part in ("--target", f"t{i}")]
+        for options in ((), ("--interval", "bootstrap"), ("--simultaneous",), ("--threads", 7)):
+            self.assertEqual(self.run_within(64, "evaluate", data, *names[:2], *options), "done")
+        self.assertEqual(self.run_within(96, "evaluate", data, *names), "done")
+        self.assertEqual(self.run_within(64, "evaluate", data, *names[:2], "--simultaneous", "--replicates", 10_000_000),
+                         "refused")
+
     def test_groups_of_replicates_have_the_same_bits(self):
         data, policy = self.write_rows("few.h5", 20, 3), self.write_policy("p.toml", 3)
         args = ("evaluate", self.dir / data, "--policy", self.dir / policy, "--interval", "bootstrap", "--replicates",

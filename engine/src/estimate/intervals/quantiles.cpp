@@ -44,16 +44,18 @@ double beta_fraction(double a, double b, double x) {
   return result;
 }
 
+/// Logarithms of gamma functions grow like ν ln ν and their difference does not: long doubles keep its digits.
+double log_beta(long double a, long double b) {
+  return static_cast<double>(std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b));
+}
+
 /// P(|T| ≤ t) = 1 − I_{ν/(ν+t²)}(ν/2, 1/2).
 double central_probability(double t, double degrees) {
   const double a = degrees / 2, b = 0.5;
   const double x = degrees / (degrees + t * t);
   const double rest = t * t / (degrees + t * t);  // 1 − x without cancellation
   if (rest == 0) return 0;
-  // Logarithms of gamma functions grow like ν ln ν and their difference does not: long doubles keep its digits.
-  const long double wide_a = a, wide_b = b;
-  const double log_beta = static_cast<double>(std::lgamma(wide_a) + std::lgamma(wide_b) - std::lgamma(wide_a + wide_b));
-  const double front = std::exp(a * std::log(x) + b * std::log(rest) - log_beta);
+  const double front = std::exp(a * std::log(x) + b * std::log(rest) - log_beta(a, b));
   if (x < (a + 1) / (a + b + 2)) return 1 - front * beta_fraction(a, b, x) / a;
   return front * beta_fraction(b, a, rest) / b;
 }
@@ -66,9 +68,7 @@ double tail_probability(double t, double degrees) {
   const double log_x = ratio < kSquareable ? -std::log1p(ratio * ratio) : -2 * std::log(ratio);
   const double x = std::exp(log_x);
   if (x >= (a + 1) / (a + b + 2)) return 1 - central_probability(t, degrees);
-  const long double wide_a = a, wide_b = b;
-  const double log_beta = static_cast<double>(std::lgamma(wide_a) + std::lgamma(wide_b) - std::lgamma(wide_a + wide_b));
-  return std::exp(a * log_x + b * std::log1p(-x) - log_beta) * beta_fraction(a, b, x) / a;
+  return std::exp(a * log_x + b * std::log1p(-x) - log_beta(a, b)) * beta_fraction(a, b, x) / a;
 }
 
 // Below this the difference to one has lost digits that matter; above, central probabilities are as good.
@@ -114,9 +114,7 @@ namespace {
 double beta_probability(double x, double a, double b) {
   if (x <= 0) return 0;
   if (x >= 1) return 1;
-  const long double wide_a = a, wide_b = b;
-  const double log_beta = static_cast<double>(std::lgamma(wide_a) + std::lgamma(wide_b) - std::lgamma(wide_a + wide_b));
-  const double front = std::exp(a * std::log(x) + b * std::log1p(-x) - log_beta);
+  const double front = std::exp(a * std::log(x) + b * std::log1p(-x) - log_beta(a, b));
   if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
   return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
