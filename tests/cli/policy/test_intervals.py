@@ -60,6 +60,7 @@ def likelihood(control, term, mean, fakes, level):
     """The least and the largest mean over signed measures on the rows and one more: a linear function on an ellipsoid, by
     projection. `fakes` are pairs (control, term at the low end, term at the high end)."""
     n = len(control)
+    lacking = (max if control.mean() < mean else min)(fake for fake, _, _ in fakes)
     best, found = math.inf, []
     for fake, low, high in fakes:
         c = np.append(control, fake)
@@ -70,7 +71,8 @@ def likelihood(control, term, mean, fakes, level):
             q = ones / (n + 1) + away * (mean - c.mean()) / (away @ away)  # the measure next to the rows
             rest = x - x.mean() - away * (away @ x) / (away @ away)
             divergence = ((n + 1) * q - 1) @ ((n + 1) * q - 1) / (n + 1)
-            best = min(best, divergence)
+            if fake == lacking:
+                best = divergence
             found.append((sign, q @ x, math.sqrt(rest @ rest), divergence))
     radius = best + stats.f.ppf(level, 1, n) / (n + 1)
     ends = {1: [], -1: []}
@@ -150,8 +152,10 @@ class Intervals(ProgramTest):
             self.assert_ends(values[name], *automatic(value, error, d.reshape(-1, 4).sum(1), rows - 1), 1e-9, name)
 
     def test_cressie_read_is_the_optimum_over_measures(self):
-        for rows, seed in ((7, 0), (60, 1), (3000, 2)):
+        above = below = 0
+        for rows, seed in ((7, 0), (60, 1), (61, 3), (62, 4), (3000, 2), (3001, 5)):
             data, w, y = self.log(rows, seed, rate=0.2)
+            above, below = above + (w.mean() > 1), below + (w.mean() < 1)
             for bound in (None, 3.0, 10.0, 1e6, 1e15):
                 options = ["--interval", "cressie-read", "--outcome-range", "0:1", *(["--max-weight", bound] if bound else [])]
                 values, differences, report = self.found(data, *options)
@@ -164,6 +168,8 @@ class Intervals(ProgramTest):
                 self.assertNotIn("clipped", values)
                 low, high = likelihood(w - 1, (w - 1) * y, 0, [(-1, -1, 0), (top - 1, 0, top - 1)], 0.95)
                 self.assert_ends(differences["ips"], max(low, -1), min(high, 1), 1e-10 if bound and bound < 100 else 1e-5, (rows, bound))
+
+        self.assertTrue(above and below)
 
     def test_clopper_pearson_is_exact_where_terms_are_zero_or_one(self):
         # The target is the logger: weights are one, and the sum is a number of clicks.

@@ -62,8 +62,9 @@ Nearest nearest(const ControlledMoments& rows, double control, double outcome) {
 LikelihoodInterval cressie_read(const ControlledMoments& rows, const OutcomeRange& outcome, double level) {
   const double controls[] = {rows.lowest_control, rows.highest_control};
   const double middle = outcome.low + (outcome.high - outcome.low) / 2;
-  Nearest best = nearest(rows, controls[0], middle);
-  if (const Nearest other = nearest(rows, controls[1], middle); other.divergence < best.divergence) best = other;
+  // Only a row on the other side of the known mean brings the rows' own mean there by being added.
+  const Nearest best =
+      nearest(rows, rows.mean_control < rows.known_mean ? rows.highest_control : rows.lowest_control, middle);
   const double quantile = student_upper_quantile((1 - level) / 2, rows.rows);
   const double radius = best.divergence + quantile * quantile / (rows.rows + 1);
 

@@ -26,8 +26,9 @@ struct LikelihoodInterval {
 /// Karampatziakis, Langford and Mineiro, "Empirical Likelihood for Contextual Bandits": of all distributions on the
 /// rows seen and on one row not seen, in which c has its known mean, the least and the largest mean of c y among those
 /// whose divergence from the rows is at most the smallest possible and the level's quantile of F(1, n) over n + 1. The
-/// row not seen has the least or the largest control, and the outcome of the range that is worst. The value is that of
-/// the distribution nearest to the rows, its row not seen in the middle of the range.
+/// row not seen has the least or the largest control, and the outcome of the range that is worst; the smallest
+/// divergence is that with the control on the side that the rows lack. The value is that of the distribution nearest to
+/// the rows, its row not seen in the middle of the range.
 LikelihoodInterval cressie_read(const ControlledMoments& rows, const OutcomeRange& outcome, double level);
 
 }  // namespace scrm
