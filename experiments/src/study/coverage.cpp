@@ -94,6 +94,16 @@ class LogRunner {
     if (kind == IntervalKind::bootstrap) evaluation.seed = bootstrap_seed(design, key);
     PassOptions pass;
     pass.threads = 1;
+    Outcome outcome = try_evaluation(log, evaluation, pass);
+    if (outcome.report) return outcome;
+    // Some estimators may have no intervals of this kind: the others are studied all the same.
+    evaluation.estimators.clear();
+    Outcome others = try_evaluation(log, evaluation, pass);
+    others.refusal = outcome.refusal;
+    return others;
+  }
+
+  static Outcome try_evaluation(DrawnLog& log, const EvaluateOptions& evaluation, const PassOptions& pass) {
     try {
       return {evaluate(log.source, {log.policy}, evaluation, pass).policies.front(), ""};
     } catch (const Error& error) {
@@ -110,7 +120,7 @@ class LogRunner {
         Tally& tally = tallies[(2 * e + difference) * options_.intervals.size() + interval];
         const Estimate* estimate = outcome.find(design.estimators[e], difference);
         if (estimate == nullptr) {
-          tally.add_refusal(outcome.report ? "the estimator has no difference" : outcome.refusal);
+          tally.add_refusal(outcome.refusal.empty() ? "the estimator has no difference" : outcome.refusal);
           continue;
         }
         const double truth = difference ? design.value - design.logged_mean : design.value;
