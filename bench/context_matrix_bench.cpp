@@ -11,8 +11,8 @@
 #include "paired.hpp"
 #include "scrm/engine/schedule/libraries.hpp"
 #include "scrm/io/shard/block_buffer.hpp"
-#include "scrm/kernels/context_matrix.hpp"
-#include "scrm/kernels/random.hpp"
+#include "scrm/kernels/scores/context_matrix.hpp"
+#include "scrm/kernels/vector/random.hpp"
 
 namespace scrm::bench {
 namespace {

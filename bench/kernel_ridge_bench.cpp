@@ -10,7 +10,7 @@
 #include "regression/kernel_ridge/kernel_values.hpp"
 #include "scrm/engine/regression/kernel_ridge.hpp"
 #include "scrm/engine/schedule/libraries.hpp"
-#include "scrm/kernels/random.hpp"
+#include "scrm/kernels/vector/random.hpp"
 
 namespace scrm::bench {
 namespace {

@@ -6,11 +6,11 @@
 
 #include "logs.hpp"
 #include "read_sum.hpp"
-#include "scrm/kernels/densities.hpp"
-#include "scrm/kernels/gaussian_weights.hpp"
-#include "scrm/kernels/scores.hpp"
-#include "scrm/kernels/weight_sums.hpp"
-#include "scrm/kernels/weights.hpp"
+#include "scrm/kernels/scores/densities.hpp"
+#include "scrm/kernels/scores/scores.hpp"
+#include "scrm/kernels/weights/gaussian_weights.hpp"
+#include "scrm/kernels/weights/weight_sums.hpp"
+#include "scrm/kernels/weights/weights.hpp"
 
 namespace scrm::bench {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "scrm/engine/pass/memory_source.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
-#include "scrm/kernels/random.hpp"
+#include "scrm/kernels/vector/random.hpp"
 
 namespace scrm::bench {
 

@@ -10,8 +10,8 @@
 
 #include "scrm/engine/pass/memory_source.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
-#include "scrm/kernels/elementary.hpp"
-#include "scrm/kernels/random.hpp"
+#include "scrm/kernels/vector/elementary.hpp"
+#include "scrm/kernels/vector/random.hpp"
 
 namespace scrm::bench {
 

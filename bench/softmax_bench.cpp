@@ -10,11 +10,11 @@
 #include "paired.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
 #include "scrm/io/shard/block_buffer.hpp"
-#include "scrm/kernels/aligned_array.hpp"
-#include "scrm/kernels/densities.hpp"
-#include "scrm/kernels/elementary.hpp"
-#include "scrm/kernels/random.hpp"
-#include "scrm/kernels/score_gradients.hpp"
+#include "scrm/kernels/scores/densities.hpp"
+#include "scrm/kernels/scores/score_gradients.hpp"
+#include "scrm/kernels/vector/aligned_array.hpp"
+#include "scrm/kernels/vector/elementary.hpp"
+#include "scrm/kernels/vector/random.hpp"
 
 namespace scrm::bench {
 namespace {

@@ -1,5 +1,5 @@
 // labels: fast isa
-#include "scrm/kernels/context_matrix.hpp"
+#include "scrm/kernels/scores/context_matrix.hpp"
 
 #include <doctest/doctest.h>
 

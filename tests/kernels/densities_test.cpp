@@ -1,5 +1,5 @@
 // labels: fast isa
-#include "scrm/kernels/densities.hpp"
+#include "scrm/kernels/scores/densities.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // labels: fast isa
-#include "scrm/kernels/difference_sums.hpp"
+#include "scrm/kernels/weights/difference_sums.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "scrm/kernels/logged_difference.hpp"
+#include "scrm/kernels/weights/logged_difference.hpp"
 #include "support/columns.hpp"
 #include "support/every_isa.hpp"
 #include "support/reference.hpp"

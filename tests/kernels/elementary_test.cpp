@@ -1,5 +1,5 @@
 // labels: fast isa
-#include "scrm/kernels/elementary.hpp"
+#include "scrm/kernels/vector/elementary.hpp"
 
 #include <doctest/doctest.h>
 

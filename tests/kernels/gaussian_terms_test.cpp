@@ -1,6 +1,6 @@
 // labels: fast isa
-#include "scrm/kernels/gaussian_terms.hpp"
-#include "scrm/kernels/context_matrix.hpp"
+#include "scrm/kernels/weights/gaussian_terms.hpp"
+#include "scrm/kernels/scores/context_matrix.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,9 +10,9 @@
 #include <random>
 #include <vector>
 
-#include "scrm/kernels/score_gradients.hpp"
-#include "scrm/kernels/scores.hpp"
-#include "scrm/kernels/weights.hpp"
+#include "scrm/kernels/scores/score_gradients.hpp"
+#include "scrm/kernels/scores/scores.hpp"
+#include "scrm/kernels/weights/weights.hpp"
 #include "support/columns.hpp"
 #include "support/every_isa.hpp"
 #include "support/gaussian_rows.hpp"

@@ -1,5 +1,5 @@
 // labels: fast isa
-#include "scrm/kernels/gaussian_weights.hpp"
+#include "scrm/kernels/weights/gaussian_weights.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,10 +8,10 @@
 #include <random>
 #include <vector>
 
-#include "scrm/kernels/densities.hpp"
-#include "scrm/kernels/elementary.hpp"
-#include "scrm/kernels/scores.hpp"
-#include "scrm/kernels/weights.hpp"
+#include "scrm/kernels/scores/densities.hpp"
+#include "scrm/kernels/scores/scores.hpp"
+#include "scrm/kernels/vector/elementary.hpp"
+#include "scrm/kernels/weights/weights.hpp"
 #include "support/columns.hpp"
 #include "support/every_isa.hpp"
 #include "support/gaussian_rows.hpp"

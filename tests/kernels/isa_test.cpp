@@ -1,5 +1,5 @@
 // labels: fast isa
-#include "scrm/kernels/isa.hpp"
+#include "scrm/kernels/vector/isa.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "scrm/kernels/densities.hpp"
-#include "scrm/kernels/scores.hpp"
-#include "scrm/kernels/weight_sums.hpp"
-#include "scrm/kernels/weights.hpp"
+#include "scrm/kernels/scores/densities.hpp"
+#include "scrm/kernels/scores/scores.hpp"
+#include "scrm/kernels/weights/weight_sums.hpp"
+#include "scrm/kernels/weights/weights.hpp"
 #include "support/columns.hpp"
 #include "support/every_isa.hpp"
 

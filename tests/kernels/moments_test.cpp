@@ -1,5 +1,5 @@
 // labels: fast
-#include "scrm/kernels/moments.hpp"
+#include "scrm/kernels/weights/moments.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "scrm/kernels/aligned_array.hpp"
+#include "scrm/kernels/vector/aligned_array.hpp"
 
 using namespace scrm;
 

@@ -1,5 +1,5 @@
 // labels: fast statistical
-#include "scrm/kernels/random.hpp"
+#include "scrm/kernels/vector/random.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // labels: fast isa
-#include "scrm/kernels/scores.hpp"
+#include "scrm/kernels/scores/scores.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // labels: fast isa
-#include "scrm/kernels/tile_products.hpp"
+#include "scrm/kernels/scores/tile_products.hpp"
 
 #include <doctest/doctest.h>
 

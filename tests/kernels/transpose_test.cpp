@@ -1,5 +1,5 @@
 // labels: fast isa
-#include "scrm/kernels/transpose.hpp"
+#include "scrm/kernels/scores/transpose.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // labels: fast isa
-#include "scrm/kernels/weight_sums.hpp"
+#include "scrm/kernels/weights/weight_sums.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,12 +1,12 @@
 // labels: fast isa
-#include "scrm/kernels/weights.hpp"
+#include "scrm/kernels/weights/weights.hpp"
 
 #include <doctest/doctest.h>
 
 #include <limits>
 #include <random>
 
-#include "scrm/kernels/elementary.hpp"
+#include "scrm/kernels/vector/elementary.hpp"
 #include "support/columns.hpp"
 #include "support/every_isa.hpp"
 

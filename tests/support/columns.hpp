@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "scrm/kernels/aligned_array.hpp"
+#include "scrm/kernels/vector/aligned_array.hpp"
 
 namespace scrm::testing {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "scrm/kernels/isa.hpp"
+#include "scrm/kernels/vector/isa.hpp"
 
 namespace scrm::testing {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "scrm/experiments/simulated_source.hpp"
-#include "scrm/kernels/moments.hpp"
+#include "scrm/kernels/weights/moments.hpp"
 
 namespace scrm_test {
 

@@ -4,9 +4,9 @@
 #include <array>
 
 #include "scrm/engine/estimate/estimator.hpp"
-#include "scrm/kernels/elementary.hpp"
-#include "scrm/kernels/logged_difference.hpp"
-#include "scrm/kernels/weights.hpp"
+#include "scrm/kernels/vector/elementary.hpp"
+#include "scrm/kernels/weights/logged_difference.hpp"
+#include "scrm/kernels/weights/weights.hpp"
 
 namespace scrm {
 

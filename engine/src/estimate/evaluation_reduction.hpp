@@ -11,7 +11,7 @@
 #include "pass/pass_plan.hpp"
 #include "pass/pool.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
-#include "scrm/kernels/difference_sums.hpp"
+#include "scrm/kernels/weights/difference_sums.hpp"
 
 namespace scrm {
 

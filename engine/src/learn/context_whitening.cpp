@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "scrm/engine/policy/policy_kind.hpp"
-#include "scrm/kernels/aligned_array.hpp"
-#include "scrm/kernels/context_matrix.hpp"
-#include "scrm/kernels/scores.hpp"
+#include "scrm/kernels/scores/context_matrix.hpp"
+#include "scrm/kernels/scores/scores.hpp"
+#include "scrm/kernels/vector/aligned_array.hpp"
 
 namespace scrm {
 namespace {

@@ -14,7 +14,7 @@
 #include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/spelling.hpp"
-#include "scrm/kernels/random.hpp"
+#include "scrm/kernels/vector/random.hpp"
 
 namespace scrm {
 namespace {

@@ -10,13 +10,13 @@
 #include "pass/pass_plan.hpp"
 #include "pass/pool.hpp"
 #include "policy/context_panel.hpp"
-#include "policy/policy_kinds.hpp"
+#include "policy/kinds/policy_kinds.hpp"
 #include "policy/score_matrix.hpp"
 #include "policy/score_tiles.hpp"
 #include "policy/theta_gradient.hpp"
-#include "scrm/kernels/gaussian_terms.hpp"
-#include "scrm/kernels/learning_terms.hpp"
-#include "scrm/kernels/weights.hpp"
+#include "scrm/kernels/weights/gaussian_terms.hpp"
+#include "scrm/kernels/weights/learning_terms.hpp"
+#include "scrm/kernels/weights/weights.hpp"
 
 namespace scrm {
 namespace {

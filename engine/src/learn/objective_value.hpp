@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "scrm/engine/learn/objective.hpp"
-#include "scrm/kernels/learning_terms.hpp"
+#include "scrm/kernels/weights/learning_terms.hpp"
 
 namespace scrm {
 

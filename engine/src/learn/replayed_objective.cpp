@@ -6,9 +6,9 @@
 #include "learn/objective_value.hpp"
 #include "policy/score_matrix.hpp"
 #include "policy/theta_gradient.hpp"
-#include "scrm/kernels/learning_terms.hpp"
-#include "scrm/kernels/replayed_labels.hpp"
-#include "scrm/kernels/weights.hpp"
+#include "scrm/kernels/weights/learning_terms.hpp"
+#include "scrm/kernels/weights/replayed_labels.hpp"
+#include "scrm/kernels/weights/weights.hpp"
 
 namespace scrm {
 namespace {

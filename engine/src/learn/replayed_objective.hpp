@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "pass/pool.hpp"
-#include "policy/policy_kinds.hpp"
+#include "policy/kinds/policy_kinds.hpp"
 #include "scrm/engine/learn/objective.hpp"
-#include "scrm/kernels/aligned_array.hpp"
+#include "scrm/kernels/vector/aligned_array.hpp"
 
 namespace scrm {
 

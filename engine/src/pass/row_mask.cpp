@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "scrm/kernels/random.hpp"
+#include "scrm/kernels/vector/random.hpp"
 
 namespace scrm {
 namespace {

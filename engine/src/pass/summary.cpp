@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "scrm/kernels/elementary.hpp"
+#include "scrm/kernels/vector/elementary.hpp"
 
 namespace scrm {
 

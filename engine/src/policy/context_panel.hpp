@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "policy/policy_kinds.hpp"
-#include "scrm/kernels/scores.hpp"
+#include "policy/kinds/policy_kinds.hpp"
+#include "scrm/kernels/scores/scores.hpp"
 
 namespace scrm {
 

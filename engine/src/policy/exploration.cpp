@@ -6,7 +6,7 @@
 #include "pass/sampled_source.hpp"
 #include "policy/score_matrix.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
-#include "scrm/kernels/aligned_array.hpp"
+#include "scrm/kernels/vector/aligned_array.hpp"
 
 namespace scrm {
 namespace {

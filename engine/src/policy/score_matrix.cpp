@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "policy/context_panel.hpp"
-#include "scrm/kernels/context_matrix.hpp"
-#include "scrm/kernels/score_tile.hpp"
+#include "scrm/kernels/scores/context_matrix.hpp"
+#include "scrm/kernels/scores/score_tile.hpp"
 
 namespace scrm {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "scrm/engine/policy/target_policy.hpp"
-#include "scrm/kernels/scores.hpp"
+#include "scrm/kernels/scores/scores.hpp"
 
 namespace scrm {
 

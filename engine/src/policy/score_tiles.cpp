@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "policy/policy_kinds.hpp"
-#include "scrm/kernels/scores.hpp"
-#include "scrm/kernels/tile_products.hpp"
+#include "policy/kinds/policy_kinds.hpp"
+#include "scrm/kernels/scores/scores.hpp"
+#include "scrm/kernels/scores/tile_products.hpp"
 
 namespace scrm {
 namespace {

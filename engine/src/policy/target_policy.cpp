@@ -6,16 +6,16 @@
 #include <array>
 
 #include "policy/context_panel.hpp"
-#include "policy/policy_kinds.hpp"
+#include "policy/kinds/policy_kinds.hpp"
 #include "policy/score_matrix.hpp"
 #include "policy/score_tiles.hpp"
 #include "scrm/engine/policy/match_names.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/spelling.hpp"
-#include "scrm/kernels/aligned_array.hpp"
-#include "scrm/kernels/elementary.hpp"
-#include "scrm/kernels/scores.hpp"
-#include "scrm/kernels/weights.hpp"
+#include "scrm/kernels/scores/scores.hpp"
+#include "scrm/kernels/vector/aligned_array.hpp"
+#include "scrm/kernels/vector/elementary.hpp"
+#include "scrm/kernels/weights/weights.hpp"
 
 namespace scrm {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "policy/context_panel.hpp"
-#include "scrm/kernels/context_matrix.hpp"
-#include "scrm/kernels/learning_terms.hpp"
+#include "scrm/kernels/scores/context_matrix.hpp"
+#include "scrm/kernels/weights/learning_terms.hpp"
 
 namespace scrm {
 namespace {

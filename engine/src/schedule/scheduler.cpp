@@ -17,7 +17,7 @@
 
 #include "schedule/arena.hpp"
 #include "scrm/engine/schedule/human_bytes.hpp"
-#include "scrm/kernels/random.hpp"
+#include "scrm/kernels/vector/random.hpp"
 
 namespace scrm {
 namespace {

@@ -28,7 +28,7 @@
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/spelling.hpp"
 #include "scrm/io/file/temporaries.hpp"
-#include "scrm/kernels/isa.hpp"
+#include "scrm/kernels/vector/isa.hpp"
 
 namespace scrm {
 namespace {

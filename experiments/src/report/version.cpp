@@ -5,7 +5,7 @@
 #include "cli/startup/openblas_repair.hpp"
 #include "scrm/engine/schedule/libraries.hpp"
 #include "scrm/io/file/libraries.hpp"
-#include "scrm/kernels/isa.hpp"
+#include "scrm/kernels/vector/isa.hpp"
 
 namespace scrm {
 namespace {

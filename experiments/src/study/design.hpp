@@ -12,7 +12,7 @@
 #include "scrm/engine/pass/memory_source.hpp"
 #include "scrm/kernels/block.hpp"
 #include "scrm/kernels/policy.hpp"
-#include "scrm/kernels/random.hpp"
+#include "scrm/kernels/vector/random.hpp"
 
 namespace scrm {
 

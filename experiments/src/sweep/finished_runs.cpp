@@ -11,7 +11,7 @@
 #include "scrm/io/archive/result_archive.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/path_checks.hpp"
-#include "scrm/kernels/isa.hpp"
+#include "scrm/kernels/vector/isa.hpp"
 
 namespace scrm {
 namespace {

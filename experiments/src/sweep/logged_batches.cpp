@@ -7,7 +7,7 @@
 #include "scrm/engine/pass/balance_heuristic_source.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
 #include "scrm/io/file/error.hpp"
-#include "scrm/kernels/moments.hpp"
+#include "scrm/kernels/weights/moments.hpp"
 
 namespace scrm {
 

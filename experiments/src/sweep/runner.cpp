@@ -24,7 +24,7 @@
 #include "scrm/io/file/path_checks.hpp"
 #include "scrm/io/labelled/labelled_import.hpp"
 #include "scrm/io/shard/block_buffer.hpp"
-#include "scrm/kernels/isa.hpp"
+#include "scrm/kernels/vector/isa.hpp"
 #include "sweep/finished_runs.hpp"
 #include "sweep/plan.hpp"
 #include "sweep/problem_cache.hpp"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "array/array_facts.hpp"
 #include "file/descriptor.hpp"
 #include "file/file_identity.hpp"
-#include "hdf5/array_facts.hpp"
 #include "hdf5/buffer_pool.hpp"
 #include "hdf5/hdf5_service.hpp"
 

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <limits>
 
+#include "array/array_reading.hpp"
 #include "file/fields.hpp"
-#include "hdf5/array_reading.hpp"
 #include "hdf5/texts.hpp"
 
 namespace scrm {

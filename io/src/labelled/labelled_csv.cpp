@@ -11,8 +11,8 @@
 #include "scrm/io/file/numbers.hpp"
 #include "scrm/io/file/spelling.hpp"
 #include "text/class_names.hpp"
-#include "text/csv_columns.hpp"
-#include "text/csv_reader.hpp"
+#include "text/csv/csv_columns.hpp"
+#include "text/csv/csv_reader.hpp"
 #include "text/text_file.hpp"
 
 namespace scrm {

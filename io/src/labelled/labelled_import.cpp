@@ -9,7 +9,7 @@
 #include "scrm/io/file/path_checks.hpp"
 #include "scrm/io/labelled/arff.hpp"
 #include "scrm/io/labelled/labelled_file.hpp"
-#include "scrm/kernels/ignore_case.hpp"
+#include "scrm/kernels/vector/ignore_case.hpp"
 
 namespace scrm {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "scrm/kernels/transpose.hpp"
+#include "scrm/kernels/scores/transpose.hpp"
 
 namespace scrm {
 namespace {

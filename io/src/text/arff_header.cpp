@@ -6,7 +6,7 @@
 
 #include "file/text.hpp"
 #include "scrm/io/file/numbers.hpp"
-#include "scrm/kernels/ignore_case.hpp"
+#include "scrm/kernels/vector/ignore_case.hpp"
 
 namespace scrm {
 namespace {

@@ -1,4 +1,4 @@
-#include "scrm/kernels/context_matrix.hpp"
+#include "scrm/kernels/scores/context_matrix.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "scores/context_matrix.cpp"

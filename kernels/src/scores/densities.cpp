@@ -1,4 +1,4 @@
-#include "scrm/kernels/densities.hpp"
+#include "scrm/kernels/scores/densities.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "scores/densities.cpp"

@@ -1,4 +1,4 @@
-#include "scrm/kernels/score_gradients.hpp"
+#include "scrm/kernels/scores/score_gradients.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "scores/score_gradients.cpp"
@@ -133,7 +133,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include <algorithm>
 
-#include "scrm/kernels/densities.hpp"
+#include "scrm/kernels/scores/densities.hpp"
 #include "vector/dispatch.hpp"
 #include "vector/preconditions.hpp"
 

@@ -1,4 +1,4 @@
-#include "scrm/kernels/scores.hpp"
+#include "scrm/kernels/scores/scores.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "scores/scores.cpp"

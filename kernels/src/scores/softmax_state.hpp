@@ -1,7 +1,7 @@
 /// SoftmaxState: the columns of a ScoreTile's state as a softmax over many tiles uses them.
 #pragma once
 
-#include "scrm/kernels/score_tile.hpp"
+#include "scrm/kernels/scores/score_tile.hpp"
 
 namespace scrm {
 

@@ -1,4 +1,4 @@
-#include "scrm/kernels/tile_products.hpp"
+#include "scrm/kernels/scores/tile_products.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "scores/tile_products.cpp"

@@ -1,4 +1,4 @@
-#include "scrm/kernels/transpose.hpp"
+#include "scrm/kernels/scores/transpose.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "scores/transpose.cpp"

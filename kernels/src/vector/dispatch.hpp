@@ -1,7 +1,7 @@
 /// Run-time choice of the instruction set, made before the first kernel runs.
 #pragma once
 
-#include "scrm/kernels/isa.hpp"
+#include "scrm/kernels/vector/isa.hpp"
 
 namespace scrm {
 

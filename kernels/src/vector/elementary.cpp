@@ -1,4 +1,4 @@
-#include "scrm/kernels/elementary.hpp"
+#include "scrm/kernels/vector/elementary.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vector/elementary.cpp"

@@ -1,4 +1,4 @@
-#include "scrm/kernels/isa.hpp"
+#include "scrm/kernels/vector/isa.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vector/isa.cpp"
@@ -19,7 +19,7 @@ HWY_AFTER_NAMESPACE();
 #include <cstdint>
 #include <cstdlib>
 
-#include "scrm/kernels/ignore_case.hpp"
+#include "scrm/kernels/vector/ignore_case.hpp"
 #include "vector/dispatch.hpp"
 
 namespace scrm {

@@ -1,4 +1,4 @@
-#include "scrm/kernels/poisson.hpp"
+#include "scrm/kernels/vector/poisson.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vector/poisson.cpp"

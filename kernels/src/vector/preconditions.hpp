@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "scrm/kernels/block.hpp"
-#include "scrm/kernels/score_tile.hpp"
+#include "scrm/kernels/scores/score_tile.hpp"
 
 namespace scrm {
 

@@ -1,4 +1,4 @@
-#include "scrm/kernels/random.hpp"
+#include "scrm/kernels/vector/random.hpp"
 
 #include <Random123/philox.h>
 

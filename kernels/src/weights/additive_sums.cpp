@@ -1,4 +1,4 @@
-#include "scrm/kernels/weight_sums.hpp"
+#include "scrm/kernels/weights/weight_sums.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weights/additive_sums.cpp"

@@ -1,4 +1,4 @@
-#include "scrm/kernels/difference_sums.hpp"
+#include "scrm/kernels/weights/difference_sums.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weights/difference_sums.cpp"

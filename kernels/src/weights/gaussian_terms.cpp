@@ -1,4 +1,4 @@
-#include "scrm/kernels/gaussian_terms.hpp"
+#include "scrm/kernels/weights/gaussian_terms.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weights/gaussian_terms.cpp"

@@ -9,7 +9,7 @@
 
 #include <hwy/highway.h>
 
-#include "scrm/kernels/gaussian_weights.hpp"
+#include "scrm/kernels/weights/gaussian_weights.hpp"
 #include "vector/vector_math-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();

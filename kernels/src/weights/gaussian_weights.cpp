@@ -1,4 +1,4 @@
-#include "scrm/kernels/gaussian_weights.hpp"
+#include "scrm/kernels/weights/gaussian_weights.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weights/gaussian_weights.cpp"

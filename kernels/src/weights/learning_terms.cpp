@@ -1,4 +1,4 @@
-#include "scrm/kernels/learning_terms.hpp"
+#include "scrm/kernels/weights/learning_terms.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weights/learning_terms.cpp"
@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "scrm/kernels/context_matrix.hpp"
+#include "scrm/kernels/scores/context_matrix.hpp"
 #include "weights/weight_transform-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();

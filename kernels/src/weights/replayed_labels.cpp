@@ -1,11 +1,11 @@
-#include "scrm/kernels/replayed_labels.hpp"
+#include "scrm/kernels/weights/replayed_labels.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weights/replayed_labels.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "scrm/kernels/context_matrix.hpp"
+#include "scrm/kernels/scores/context_matrix.hpp"
 #include "vector/vector_math-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -8,7 +8,7 @@
 
 #include <hwy/highway.h>
 
-#include "scrm/kernels/moments.hpp"
+#include "scrm/kernels/weights/moments.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {

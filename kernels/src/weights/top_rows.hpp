@@ -1,7 +1,7 @@
 /// The rows of a block with the largest weights, found without sorting.
 #pragma once
 
-#include "scrm/kernels/weight_sums.hpp"
+#include "scrm/kernels/weights/weight_sums.hpp"
 
 namespace scrm {
 

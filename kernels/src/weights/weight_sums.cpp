@@ -1,4 +1,4 @@
-#include "scrm/kernels/weight_sums.hpp"
+#include "scrm/kernels/weights/weight_sums.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weights/weight_sums.cpp"
@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "scrm/kernels/logged_difference.hpp"
+#include "scrm/kernels/weights/logged_difference.hpp"
 #include "vector/approximate_mean.hpp"
 #include "weights/included_rows.hpp"
 #include "weights/shifted_sums-inl.hpp"

@@ -9,7 +9,7 @@
 
 #include <hwy/highway.h>
 
-#include "scrm/kernels/learning_terms.hpp"
+#include "scrm/kernels/weights/learning_terms.hpp"
 #include "vector/vector_math-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "scrm/kernels/moments.hpp"
+#include "scrm/kernels/weights/moments.hpp"
 
 namespace scrm {
 

@@ -1,4 +1,4 @@
-#include "scrm/kernels/weights.hpp"
+#include "scrm/kernels/weights/weights.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weights/weights.cpp"

@@ -12,7 +12,7 @@
 #include "scrm/engine/learn/learn.hpp"
 #include "scrm/engine/pass/masked_source.hpp"
 #include "scrm/io/file/error.hpp"
-#include "scrm/kernels/elementary.hpp"
+#include "scrm/kernels/vector/elementary.hpp"
 #include "support/check_report.hpp"
 #include "support/random_rows.hpp"
 

@@ -13,7 +13,7 @@
 #include "scrm/io/shard/block_buffer.hpp"
 #include "scrm/io/shard/dataset.hpp"
 #include "support/files.hpp"
-#include "text/csv_reader.hpp"
+#include "text/csv/csv_reader.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 
 #include "estimate/groups/group_layout.hpp"
 #include "scrm/kernels/block.hpp"
-#include "scrm/kernels/weight_sums.hpp"
+#include "scrm/kernels/weights/weight_sums.hpp"
 
 namespace scrm {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "schedule/arena.hpp"
-#include "scrm/kernels/poisson.hpp"
+#include "scrm/kernels/vector/poisson.hpp"
 
 namespace scrm {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "scrm/engine/estimate/interval.hpp"
-#include "scrm/kernels/moments.hpp"
+#include "scrm/kernels/weights/moments.hpp"
 
 namespace scrm {
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "estimate/intervals/quantiles.hpp"
-#include "scrm/kernels/weight_sums.hpp"
+#include "scrm/kernels/weights/weight_sums.hpp"
 
 namespace scrm {
 namespace {

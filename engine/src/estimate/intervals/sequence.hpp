@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "scrm/kernels/moments.hpp"
+#include "scrm/kernels/weights/moments.hpp"
 
 namespace scrm {
 

@@ -5,7 +5,7 @@
 #include "pass/parallel_indices.hpp"
 #include "regression/dense_algebra.hpp"
 #include "regression/kernel_ridge/feature_ridge.hpp"
-#include "scrm/kernels/elementary.hpp"
+#include "scrm/kernels/vector/elementary.hpp"
 
 namespace scrm {
 namespace {

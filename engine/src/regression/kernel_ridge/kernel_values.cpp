@@ -8,7 +8,7 @@
 
 #include "regression/dense_algebra.hpp"
 #include "scrm/io/file/error.hpp"
-#include "scrm/kernels/elementary.hpp"
+#include "scrm/kernels/vector/elementary.hpp"
 
 namespace scrm {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "scrm/kernels/random.hpp"
+#include "scrm/kernels/vector/random.hpp"
 
 namespace scrm {
 namespace {

@@ -7,7 +7,7 @@
 #include "environments/problem/supervised_policies.hpp"
 #include "scrm/experiments/environment.hpp"
 #include "scrm/experiments/sample_actions.hpp"
-#include "scrm/kernels/densities.hpp"
+#include "scrm/kernels/scores/densities.hpp"
 
 namespace scrm {
 namespace {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/terminal.hpp"
-#include "scrm/kernels/moments.hpp"
+#include "scrm/kernels/weights/moments.hpp"
 
 namespace scrm {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "scrm/engine/policy/target_policy.hpp"
 #include "scrm/io/shard/schema.hpp"
-#include "scrm/kernels/difference_sums.hpp"
-#include "scrm/kernels/learning_terms.hpp"
-#include "scrm/kernels/moments.hpp"
-#include "scrm/kernels/weight_sums.hpp"
+#include "scrm/kernels/weights/difference_sums.hpp"
+#include "scrm/kernels/weights/learning_terms.hpp"
+#include "scrm/kernels/weights/moments.hpp"
+#include "scrm/kernels/weights/weight_sums.hpp"
 
 namespace scrm {
 

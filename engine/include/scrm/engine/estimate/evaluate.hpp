@@ -12,7 +12,7 @@
 #include "scrm/engine/pass/source.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
 #include "scrm/io/shard/audit.hpp"
-#include "scrm/kernels/moments.hpp"
+#include "scrm/kernels/weights/moments.hpp"
 
 namespace scrm {
 

@@ -10,7 +10,7 @@
 #include "scrm/engine/learn/minimize.hpp"
 #include "scrm/engine/learn/objective.hpp"
 #include "scrm/engine/pass/row_mask.hpp"
-#include "scrm/kernels/moments.hpp"
+#include "scrm/kernels/weights/moments.hpp"
 
 namespace scrm {
 

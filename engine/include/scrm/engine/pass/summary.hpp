@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "scrm/engine/pass/pass.hpp"
-#include "scrm/kernels/moments.hpp"
+#include "scrm/kernels/weights/moments.hpp"
 
 namespace scrm {
 

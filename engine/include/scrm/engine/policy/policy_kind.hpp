@@ -9,8 +9,8 @@
 #include "scrm/io/shard/block_buffer.hpp"
 #include "scrm/kernels/block.hpp"
 #include "scrm/kernels/policy.hpp"
-#include "scrm/kernels/random.hpp"
-#include "scrm/kernels/score_tile.hpp"
+#include "scrm/kernels/scores/score_tile.hpp"
+#include "scrm/kernels/vector/random.hpp"
 
 namespace scrm {
 

@@ -9,9 +9,9 @@
 
 #include "scrm/io/shard/schema.hpp"
 #include "scrm/kernels/block.hpp"
-#include "scrm/kernels/gaussian_weights.hpp"
 #include "scrm/kernels/policy.hpp"
-#include "scrm/kernels/scores.hpp"
+#include "scrm/kernels/scores/scores.hpp"
+#include "scrm/kernels/weights/gaussian_weights.hpp"
 
 namespace scrm {
 

@@ -6,9 +6,9 @@
 
 #include "scrm/io/file/read_buffer.hpp"
 #include "scrm/io/shard/schema.hpp"
-#include "scrm/kernels/aligned_array.hpp"
 #include "scrm/kernels/block.hpp"
-#include "scrm/kernels/context_matrix.hpp"
+#include "scrm/kernels/scores/context_matrix.hpp"
+#include "scrm/kernels/vector/aligned_array.hpp"
 
 namespace scrm {
 

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "policy/policy_kinds.hpp"
+#include "policy/kinds/policy_kinds.hpp"
 
 namespace scrm {
 namespace {

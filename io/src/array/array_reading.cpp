@@ -1,4 +1,4 @@
-#include "hdf5/array_reading.hpp"
+#include "array/array_reading.hpp"
 
 #include <fmt/format.h>
 

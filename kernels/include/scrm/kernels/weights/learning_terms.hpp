@@ -2,7 +2,7 @@
 #pragma once
 
 #include "scrm/kernels/block.hpp"
-#include "scrm/kernels/moments.hpp"
+#include "scrm/kernels/weights/moments.hpp"
 
 namespace scrm {
 

@@ -1,4 +1,4 @@
-#include "text/csv_reader.hpp"
+#include "text/csv/csv_reader.hpp"
 
 #include <fmt/format.h>
 

@@ -12,9 +12,9 @@
 #include "file/fields.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/shard/shard_writer.hpp"
-#include "text/csv_columns.hpp"
-#include "text/csv_reader.hpp"
-#include "text/csv_rows.hpp"
+#include "text/csv/csv_columns.hpp"
+#include "text/csv/csv_reader.hpp"
+#include "text/csv/csv_rows.hpp"
 
 namespace scrm {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "scrm/kernels/block.hpp"
-#include "scrm/kernels/moments.hpp"
-#include "scrm/kernels/weight_sums.hpp"
+#include "scrm/kernels/weights/moments.hpp"
+#include "scrm/kernels/weights/weight_sums.hpp"
 
 namespace scrm {
 

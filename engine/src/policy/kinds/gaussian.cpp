@@ -1,6 +1,6 @@
-#include "policy/policy_kinds.hpp"
-#include "scrm/kernels/densities.hpp"
-#include "scrm/kernels/score_gradients.hpp"
+#include "policy/kinds/policy_kinds.hpp"
+#include "scrm/kernels/scores/densities.hpp"
+#include "scrm/kernels/scores/score_gradients.hpp"
 
 namespace scrm {
 

@@ -3,7 +3,7 @@
 
 #include "scrm/kernels/block.hpp"
 #include "scrm/kernels/policy.hpp"
-#include "scrm/kernels/score_tile.hpp"
+#include "scrm/kernels/scores/score_tile.hpp"
 
 namespace scrm {
 

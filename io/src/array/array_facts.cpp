@@ -1,4 +1,4 @@
-#include "hdf5/array_facts.hpp"
+#include "array/array_facts.hpp"
 
 #include <fmt/format.h>
 

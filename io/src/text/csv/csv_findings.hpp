@@ -7,7 +7,7 @@
 
 #include "scrm/io/import/csv_import.hpp"
 #include "scrm/io/import/encoding.hpp"
-#include "text/csv_columns.hpp"
+#include "text/csv/csv_columns.hpp"
 
 namespace scrm {
 

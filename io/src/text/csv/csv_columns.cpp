@@ -1,4 +1,4 @@
-#include "text/csv_columns.hpp"
+#include "text/csv/csv_columns.hpp"
 
 #include <fmt/format.h>
 

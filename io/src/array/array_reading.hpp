@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "hdf5/array_facts.hpp"
+#include "array/array_facts.hpp"
 #include "hdf5/hdf5_handle.hpp"
 
 namespace scrm::hdf5 {

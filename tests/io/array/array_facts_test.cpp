@@ -1,5 +1,5 @@
 // labels: fast io
-#include "hdf5/array_facts.hpp"
+#include "array/array_facts.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 /// The sums of weights and those of the difference to the logged actions, in one loop over a block.
 #pragma once
 
-#include "scrm/kernels/difference_sums.hpp"
+#include "scrm/kernels/weights/difference_sums.hpp"
 
 namespace scrm {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "scrm/kernels/block.hpp"
-#include "scrm/kernels/moments.hpp"
+#include "scrm/kernels/weights/moments.hpp"
 
 namespace scrm {
 

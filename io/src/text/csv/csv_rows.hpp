@@ -13,8 +13,8 @@
 #include "import/row_builder.hpp"
 #include "scrm/io/import/csv_import.hpp"
 #include "scrm/io/import/encoding.hpp"
-#include "text/csv_columns.hpp"
-#include "text/csv_reader.hpp"
+#include "text/csv/csv_columns.hpp"
+#include "text/csv/csv_reader.hpp"
 
 namespace scrm {
 

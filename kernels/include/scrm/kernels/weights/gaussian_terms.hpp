@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "scrm/kernels/gaussian_weights.hpp"
-#include "scrm/kernels/learning_terms.hpp"
+#include "scrm/kernels/weights/gaussian_weights.hpp"
+#include "scrm/kernels/weights/learning_terms.hpp"
 
 namespace scrm {
 

@@ -1,4 +1,4 @@
-#include "policy/policy_kinds.hpp"
+#include "policy/kinds/policy_kinds.hpp"
 
 #include <fmt/format.h>
 

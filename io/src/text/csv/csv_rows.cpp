@@ -1,4 +1,4 @@
-#include "text/csv_rows.hpp"
+#include "text/csv/csv_rows.hpp"
 
 #include <fmt/format.h>
 

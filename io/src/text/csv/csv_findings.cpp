@@ -1,11 +1,11 @@
-#include "text/csv_findings.hpp"
+#include "text/csv/csv_findings.hpp"
 
 #include <algorithm>
 #include <optional>
 
 #include "encoding/encoding_learner.hpp"
 #include "scrm/io/file/numbers.hpp"
-#include "text/csv_reader.hpp"
+#include "text/csv/csv_reader.hpp"
 
 namespace scrm {
 namespace {

@@ -16,10 +16,10 @@
 #include "scrm/io/file/numbers.hpp"
 #include "scrm/io/file/path_checks.hpp"
 #include "scrm/io/file/spelling.hpp"
-#include "text/csv_columns.hpp"
-#include "text/csv_findings.hpp"
-#include "text/csv_reader.hpp"
-#include "text/csv_rows.hpp"
+#include "text/csv/csv_columns.hpp"
+#include "text/csv/csv_findings.hpp"
+#include "text/csv/csv_reader.hpp"
+#include "text/csv/csv_rows.hpp"
 
 namespace scrm {
 namespace {

@@ -1,8 +1,8 @@
 #include <cmath>
 
-#include "policy/policy_kinds.hpp"
-#include "scrm/kernels/densities.hpp"
-#include "scrm/kernels/score_gradients.hpp"
+#include "policy/kinds/policy_kinds.hpp"
+#include "scrm/kernels/scores/densities.hpp"
+#include "scrm/kernels/scores/score_gradients.hpp"
 
 namespace scrm {
 
