@@ -55,6 +55,7 @@ void add_evaluate_command(CLI::App& program);
 void add_learn_command(CLI::App& program);
 void add_act_command(CLI::App& program);
 void add_sweep_command(CLI::App& program);
+void add_merge_command(CLI::App& program);
 void add_study_command(CLI::App& program);
 
 /// `completion` and `man`, which print what is made from all commands: to be added last. In cli/help.

@@ -45,6 +45,7 @@ void register_commands(CLI::App& program) {
   add_learn_command(program);
   add_act_command(program);
   add_sweep_command(program);
+  add_merge_command(program);
   add_study_command(program);
   add_shell_commands(program);
 }

@@ -27,6 +27,7 @@ namespace {
 
 struct SweepCommand {
   std::string file;
+  std::string part;
   SweepOptions options;
   std::uint64_t shuffle = 0;
   CommonOptions common;
@@ -70,7 +71,8 @@ std::string quoted(const std::string& word) {
 }
 
 std::string resume_command(const SweepCommand& command) {
-  return fmt::format("scrm sweep {} --out {} --resume", quoted(command.file), quoted(command.options.out));
+  return fmt::format("scrm sweep {}{} --out {} --resume", quoted(command.file),
+                     command.part.empty() ? "" : " --part " + command.part, quoted(command.options.out));
 }
 
 [[noreturn]] void throw_interrupted(const SweepCommand& command, const SweepReport& report) {
@@ -104,15 +106,16 @@ void print_json(const SweepCommand& command, const SweepReport& report, std::siz
   for (const InapplicableMethod& method : report.inapplicable) {
     left_out.push_back({{"environment", method.environment}, {"method", method.method}, {"reason", method.reason}});
   }
-  const nlohmann::json out = {{"archive", command.options.out},
-                              {"runs", report.runs.size()},
-                              {"failed", failed},
-                              {"resumed", report.resumed},
-                              {"seconds", seconds},
-                              {"cpu_seconds", cpu_seconds},
-                              {"threads", command.common.threads},
-                              {"table", table},
-                              {"not_applicable", left_out}};
+  nlohmann::json out = {{"archive", command.options.out},
+                        {"runs", report.runs.size()},
+                        {"failed", failed},
+                        {"resumed", report.resumed},
+                        {"seconds", seconds},
+                        {"cpu_seconds", cpu_seconds},
+                        {"threads", command.common.threads},
+                        {"table", table},
+                        {"not_applicable", left_out}};
+  if (!command.part.empty()) out["part"] = command.part;
   fmt::print("{}\n", json_text(out));
 }
 
@@ -126,6 +129,9 @@ void print_summary(const SweepCommand& command, const SweepReport& report, doubl
       report.resumed > 0 ? fmt::format(", {} of them from before,", report.resumed) : "", human_seconds(seconds),
       human_seconds(cpu_seconds));
   fmt::print("archive: {}\n", styled(command.options.out, Style::strong));
+  if (!command.part.empty()) {
+    fmt::print("This is part {}; when all are there: scrm merge PART.h5... --out RESULTS.h5\n", command.part);
+  }
 }
 
 void run(SweepCommand& command) {
@@ -133,6 +139,7 @@ void run(SweepCommand& command) {
   const std::clock_t cpu_begin = std::clock();
   const SweepFile file(command.file);
   SweepOptions options = command.options;
+  if (!command.part.empty()) options.part = parse_part(command.part);
   options.threads = command.common.threads;
   options.memory = MemoryLedger::of_process(command.common.memory).left();
   options.on_warning = [&command](const std::string& text) { print_warning(text, command.common.quiet); };
@@ -199,9 +206,14 @@ void add_sweep_command(CLI::App& program) {
              "  seeds        = 10\n"
              "then:\n"
              "  scrm sweep compare.toml --out results.h5\n"
-             "Stopped or killed, the same command with --resume goes on where it was.");
+             "Stopped or killed, the same command with --resume goes on where it was. Many machines at once:\n"
+             "  scrm sweep compare.toml --part 3/64 --out parts/3.h5     # the third of 64 processes\n"
+             "  scrm merge parts/*.h5 --out results.h5");
   app.add_option("file", command->file, "What to run, in TOML")->required()->type_name("FILE.toml");
   app.add_option("--out", command->options.out, "The archive to write")->required()->type_name("RESULTS.h5");
+  app.add_option("--part", command->part,
+                 "Run one of N parts of the sweep, of about equal cost; scrm merge puts their archives together")
+      ->type_name("I/N");
   auto* resume =
       app.add_flag("--resume", command->options.resume, "Go on with what is finished: skip it, run the rest");
   app.add_flag("--overwrite", command->options.overwrite, "Replace an archive that is there already")->excludes(resume);

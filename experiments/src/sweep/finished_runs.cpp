@@ -12,10 +12,12 @@
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/path_checks.hpp"
 #include "scrm/kernels/vector/isa.hpp"
+#include "sweep/part.hpp"
 
 namespace scrm {
 namespace {
 
+// A journal's header names these, the part and its plan as the attributes of an archive do.
 constexpr const char* kInstructionSet = "instruction_set";
 constexpr const char* kOpenblasCore = "openblas_core";
 constexpr const char* kReplaces = "replaces_archive";
@@ -45,13 +47,15 @@ void FinishedRuns::load() {
   // A sweep that was begun to replace an archive goes on to do so, whoever resumes it.
   const bool replaces = options_.resume ? journal && header_value(journal->header_text, kReplaces) == kYes
                                         : archive_exists && options_.overwrite;
-  journal_header_ = fmt::format("{}{} = {}\n{} = {}\n{}", replaces ? fmt::format("{} = {}\n", kReplaces, kYes) : "",
-                                kInstructionSet, active_isa(), kOpenblasCore, openblas_core(), plan_.options_text());
+  journal_header_ =
+      fmt::format("{}{}{} = {}\n{} = {}\n{}", replaces ? fmt::format("{} = {}\n", kReplaces, kYes) : "", part_header(),
+                  kInstructionSet, active_isa(), kOpenblasCore, openblas_core(), plan_.options_text());
   if (!options_.resume) return require_nothing_lost(archive_exists, journal);
   if (archive_exists && !replaces) {
     ResultArchive archive = read_archive(options_.out);
     require_same_arithmetic(archive.attributes[kInstructionSet], archive.attributes[kOpenblasCore], options_.out);
     require_same_options(archive.attributes["options"], options_.out);
+    require_same_part(archive.attributes[kPartAttribute], archive.attributes[kPlanAttribute], options_.out);
     keep(archive.runs);
   }
   // One without records has nothing to mix, and RunJournal begins it anew.
@@ -59,6 +63,8 @@ void FinishedRuns::load() {
     require_same_arithmetic(header_value(journal->header_text, kInstructionSet),
                             header_value(journal->header_text, kOpenblasCore), journal_path_);
     require_same_options(journal->header_text, journal_path_);
+    require_same_part(header_value(journal->header_text, kPartAttribute),
+                      header_value(journal->header_text, kPlanAttribute), journal_path_);
     journal_header_ = journal->header_text;
     keep(journal->records);
   }
@@ -116,6 +122,30 @@ void FinishedRuns::require_same_arithmetic(const std::string& isa, const std::st
                           "environment, or write to another --out",
                           fmt::join(was, " and "), fmt::join(is, " and "), fmt::join(force, " ")),
               {.file = file});
+}
+
+std::string FinishedRuns::part_header() const {
+  if (!options_.part) return "";
+  return fmt::format("{} = {}\n{} = {}\n", kPartAttribute, to_string(*options_.part), kPlanAttribute,
+                     plan_.fingerprint());
+}
+
+void FinishedRuns::require_same_part(const std::string& part, const std::string& plan, const std::string& file) const {
+  const std::string now = options_.part ? to_string(*options_.part) : "";
+  if (part != now) {
+    throw Error(ErrorKind::usage,
+                part.empty() ? fmt::format("holds a whole sweep; go on with it without --part {}, or write the part to "
+                                           "another --out",
+                                           now)
+                             : fmt::format("holds part {} of a sweep; go on with it with --part {}", part, part),
+                {.file = file});
+  }
+  if (options_.part && plan != plan_.fingerprint()) {
+    throw Error(ErrorKind::usage,
+                "is a part of another list of runs: environments, methods, seeds or the files of environments have "
+                "changed since, and with them which runs are in a part; undo the change, or begin all parts anew",
+                {.file = file});
+  }
 }
 
 void FinishedRuns::require_same_options(const std::string& before, const std::string& file) const {

@@ -38,6 +38,9 @@ class FinishedRuns {
   /// Other vector code rounds otherwise: one archive holds the runs of one.
   void require_same_arithmetic(const std::string& isa, const std::string& core, const std::string& file) const;
   void require_same_options(const std::string& before, const std::string& file) const;
+  /// Another part has other runs, and so has the same part of another plan.
+  void require_same_part(const std::string& part, const std::string& plan, const std::string& file) const;
+  std::string part_header() const;
   void require_same_identities() const;
 
   const SweepPlan& plan_;

@@ -134,6 +134,12 @@ void SweepPlan::add_runs(const SweepFile& file, std::size_t index) {
   }
 }
 
+std::string SweepPlan::fingerprint() const {
+  std::string identities;
+  for (const PlannedRun& run : runs_) identities += run.record.identity;
+  return hash_of(identities);
+}
+
 std::string run_key(const RunRecord& run) {
   const auto l2 = run.numbers.find("l2");
   return fmt::format("{} / {} / {} {} / l2 {} / seed {}", run.environment, run.method, run.lambda_rule,

@@ -44,6 +44,8 @@ class SweepPlan {
 
   /// What fixes the numbers of each experiment, as text: a line "[environment / method]" and lines `name = value`.
   const std::string& options_text() const noexcept { return options_text_; }
+  /// A hash of what all runs are, in their order: equal for two processes that plan the same sweep on the same data.
+  std::string fingerprint() const;
 
  private:
   void add_experiment(const SweepFile& file, const std::string& environment, const SweepMethod& method,

@@ -26,30 +26,15 @@
 #include "scrm/io/shard/block_buffer.hpp"
 #include "scrm/kernels/vector/isa.hpp"
 #include "sweep/finished_runs.hpp"
+#include "sweep/part.hpp"
 #include "sweep/plan.hpp"
 #include "sweep/problem_cache.hpp"
+#include "sweep/run_groups.hpp"
+#include "sweep/run_memory.hpp"
 #include "sweep/run_rollouts.hpp"
 
 namespace scrm {
 namespace {
-
-// What a run holds that makes its rows anew, loaders, partial sums and the search: so much, or a share of the budget.
-constexpr std::size_t kStreamingBytes = 64 << 20;
-constexpr std::size_t kStreamingShare = 4;
-// What every run holds beside its rows: blocks on their way, a thread's stack and first allocations.
-constexpr std::size_t kWorkingBytes = 1 << 20;
-constexpr std::size_t kWorkingBlocks = 4;
-
-/// Runs that are done in one go: they share their logs, and their passes.
-struct Group {
-  std::size_t experiment = 0;
-  std::int64_t seed = 0;
-  std::vector<std::size_t> runs;  // indices of the plan
-  double cost = 0;
-  std::size_t memory = 0;
-  std::size_t rows_memory = 0;  // for holding rows; beyond it they are made anew
-  std::string hint = {};        // what else to do where the memory is too much
-};
 
 /// What a sweep may read: its file, and the files of its labelled data sets.
 std::vector<std::string> input_files(const SweepFile& file) {
@@ -79,6 +64,7 @@ class SweepRunner {
       : file_(file),
         options_(options),
         plan_(file),
+        mine_(runs_of_part(plan_, options.part.value_or(SweepPart{}))),
         threads_(threads_that_fit()),
         memory_(memory_beside_plan()),
         earlier_(plan_, options),
@@ -91,10 +77,10 @@ class SweepRunner {
     validate_output();
     earlier_.load();
     static_cast<void>(AtomicFile(options_.out));  // that can be written, or there is nothing to begin with
-    const std::vector<Group> groups = group_pending();
+    const std::vector<RunGroup> groups = group_pending();
     RunJournal journal(earlier_.journal_path(), earlier_.journal_header());
     earlier_.keep(journal.initial_contents().records);
-    state_.runs = plan_.runs().size();
+    state_.runs = static_cast<std::size_t>(std::count(mine_.begin(), mine_.end(), true));
     state_.done = earlier_.planned();
     const std::size_t unfinished = run_groups(groups, journal);
     SweepReport report;
@@ -167,36 +153,19 @@ class SweepRunner {
     require_not_input(earlier_.journal_path(), inputs);
   }
 
-  std::vector<Group> group_pending() {
-    std::map<std::pair<std::size_t, std::int64_t>, Group> shared;
-    std::vector<Group> groups;
+  /// The runs of this part that are neither finished nor without data. The latter fail at once.
+  std::vector<RunGroup> group_pending() {
+    const auto pending = [this](std::size_t i) {
+      return mine_[i] && earlier_.find(plan_.runs()[i].record.identity) == nullptr;
+    };
     for (std::size_t i = 0; i < plan_.runs().size(); ++i) {
       const PlannedRun& run = plan_.runs()[i];
       const Experiment& experiment = plan_.experiments()[run.experiment];
-      if (earlier_.find(run.record.identity) != nullptr) continue;
-      if (experiment.factory == nullptr) {
+      if (experiment.factory == nullptr && pending(i)) {
         finished_[run.record.identity] = without_data(run, experiment.failure);
-        continue;
-      }
-      if (experiment.method.method->deploys) {
-        groups.push_back({run.experiment, run.record.seed, {i}});
-      } else {
-        Group& group = shared[{run.experiment, run.record.seed}];
-        group.experiment = run.experiment;
-        group.seed = run.record.seed;
-        group.runs.push_back(i);
       }
     }
-    for (auto& [key, group] : shared) groups.push_back(std::move(group));
-    // Runs of one problem side by side, so that it is made once: the scheduler keeps the order of equals.
-    std::stable_sort(groups.begin(), groups.end(), [this](const Group& a, const Group& b) {
-      const auto key = [this](const Group& g) {
-        return std::pair(plan_.experiments()[g.experiment].environment, g.seed);
-      };
-      return key(a) < key(b);
-    });
-    for (Group& group : groups) estimate_cost(group);
-    return groups;
+    return group_runs(plan_, pending, memory_, threads_);
   }
 
   /// The record of a run whose environment cannot be had: what an earlier invocation made of it, else its failure.
@@ -210,40 +179,11 @@ class SweepRunner {
     return failed;
   }
 
-  void estimate_cost(Group& group) const {
-    const Experiment& experiment = plan_.experiments()[group.experiment];
-    const RunOptions& options = experiment.options;
-    const ProblemShape& shape = experiment.shape;
-    const std::int64_t all = shape.rows_before.at(static_cast<std::size_t>(options.rollouts));
-    const std::int64_t last = shape.batch_rows(options.rollouts - 1);
-    const MethodEntry& method = *experiment.method.method;
-    const bool learns = method.learns;
-    const bool pools = !method.deploys || (options.past != PastRollouts::last && !method.incremental);
-    const std::size_t copies = pools && method.deploys && options.past == PastRollouts::balance ? 2 : 1;
-    const std::size_t bytes = learns ? static_cast<std::size_t>(pools ? all : last) * shape.row_bytes : 0;
-    // Half the budget for one run's rows leaves room for others beside it.
-    const bool held = memory_ == 0 || copies * bytes <= memory_ / 2;
-    const std::size_t streaming =
-        memory_ == 0 ? kStreamingBytes : std::clamp<std::size_t>(memory_ / kStreamingShare, 1, kStreamingBytes);
-    const std::size_t working = kWorkingBytes + kWorkingBlocks * block_buffer_bytes(shape.schema);
-    // The bytes are an estimate: rows that are to be held are not turned away for being a little more.
-    group.rows_memory = held ? memory_ : streaming;
-    group.memory = shape.problem_bytes + (held ? copies * bytes + working : streaming);
-    group.cost = static_cast<double>(learns ? (pools ? 2 * all : all) : 1) * static_cast<double>(shape.row_bytes) *
-                 static_cast<double>(group.runs.size());
-    if (method.resources == nullptr) return;
-    const HyperParameters& parameters = plan_.runs()[group.runs.front()].parameters;
-    const MethodResources resources = method.resources(shape, options, parameters, threads_);
-    group.memory += resources.bytes;
-    group.cost += resources.cost;
-    group.hint = resources.hint;
-  }
-
-  std::size_t run_groups(const std::vector<Group>& groups, RunJournal& journal) {
+  std::size_t run_groups(const std::vector<RunGroup>& groups, RunJournal& journal) {
     double total = 0;
-    for (const Group& group : groups) total += group.cost;
+    for (const RunGroup& group : groups) total += group.cost;
     std::vector<Job> jobs;
-    for (const Group& group : groups) {
+    for (const RunGroup& group : groups) {
       const RunRecord& first = plan_.runs()[group.runs.front()].record;
       jobs.push_back({run_key(first), group.cost, group.memory, [this, &group, &journal, total](const StopToken& stop) {
                         run_group(group, journal, total, stop);
@@ -254,10 +194,10 @@ class SweepRunner {
     scheduler.memory = memory_ - memory_ / kProblemShare;
     scheduler.stop = options_.stop;
     scheduler.shuffle_seed = options_.shuffle_seed;
-    std::map<std::string, const Group*> by_name;
+    std::map<std::string, const RunGroup*> by_name;
     for (std::size_t i = 0; i < groups.size(); ++i) by_name[jobs[i].name] = &groups[i];
     scheduler.on_refused = [&](const Job& job, const Error& error) {
-      const Group& group = *by_name[job.name];
+      const RunGroup& group = *by_name[job.name];
       fail(group, group.hint.empty() ? error.what() : fmt::format("{}, or {}", error.what(), group.hint));
     };
     // Runs that fail are recorded as such; what arrives here is a journal that cannot be written to. Runs that would be
@@ -265,14 +205,14 @@ class SweepRunner {
     scheduler.on_failed = [](const Job&, const std::exception_ptr& failure) { std::rethrow_exception(failure); };
     run_jobs(std::move(jobs), scheduler);
     std::size_t unfinished = 0;
-    for (const PlannedRun& run : plan_.runs()) {
-      const std::string& identity = run.record.identity;
-      unfinished += earlier_.find(identity) == nullptr && finished_.count(identity) == 0 ? 1 : 0;
+    for (std::size_t i = 0; i < mine_.size(); ++i) {
+      const std::string& identity = plan_.runs()[i].record.identity;
+      unfinished += mine_[i] && earlier_.find(identity) == nullptr && finished_.count(identity) == 0 ? 1 : 0;
     }
     return unfinished;
   }
 
-  void run_group(const Group& group, RunJournal& journal, double total, const StopToken& stop) {
+  void run_group(const RunGroup& group, RunJournal& journal, double total, const StopToken& stop) {
     const Experiment& experiment = plan_.experiments()[group.experiment];
     const Stopwatch watch;
     std::vector<RunRecord> results;
@@ -302,7 +242,7 @@ class SweepRunner {
     }
   }
 
-  std::vector<RunRecord> run_group_rollouts(const Group& group, double total, const StopToken& stop) {
+  std::vector<RunRecord> run_group_rollouts(const RunGroup& group, double total, const StopToken& stop) {
     const Experiment& experiment = plan_.experiments()[group.experiment];
     std::vector<HyperParameters> parameters;
     for (const std::size_t run : group.runs) parameters.push_back(plan_.runs()[run].parameters);
@@ -333,7 +273,7 @@ class SweepRunner {
     report(&kept);
   }
 
-  void fail(const Group& group, const std::string& message) {
+  void fail(const RunGroup& group, const std::string& message) {
     const std::lock_guard lock(mutex_);
     for (const std::size_t run : group.runs) {
       RunRecord record = plan_.runs()[run].record;
@@ -357,14 +297,19 @@ class SweepRunner {
   std::vector<RunRecord> collect() {
     std::vector<RunRecord> out;
     std::set<std::string> asked;
-    for (const PlannedRun& run : plan_.runs()) {
-      asked.insert(run.record.identity);
-      if (const RunRecord* old = earlier_.find(run.record.identity)) {
+    for (std::size_t i = 0; i < mine_.size(); ++i) {
+      if (!mine_[i]) continue;
+      const std::string& identity = plan_.runs()[i].record.identity;
+      asked.insert(identity);
+      if (const RunRecord* old = earlier_.find(identity)) {
         out.push_back(*old);
-      } else if (const auto now = finished_.find(run.record.identity); now != finished_.end()) {
+      } else if (const auto now = finished_.find(identity); now != finished_.end()) {
         out.push_back(now->second);
         asked.insert(now->second.identity);
+      } else {
+        continue;
       }
+      if (options_.part) out.back().numbers[kPlanIndex] = static_cast<double>(i);
     }
     const std::size_t planned = out.size();
     for (const auto& [identity, record] : earlier_.records()) {
@@ -388,6 +333,11 @@ class SweepRunner {
         {"time", time_now()},
         {"threads", fmt::format("{}", options_.threads)},
     };
+    if (options_.part) {
+      archive.attributes[kPartAttribute] = to_string(*options_.part);
+      archive.attributes[kPlanAttribute] = plan_.fingerprint();
+      archive.attributes[kPlanRunsAttribute] = fmt::format("{}", plan_.runs().size());
+    }
     write_archive(options_.out, archive);
   }
 
@@ -395,6 +345,7 @@ class SweepRunner {
   const SweepOptions& options_;
   std::size_t resident_before_ = resident_bytes();
   SweepPlan plan_;
+  std::vector<bool> mine_;  // runs of the plan that this part does
   int threads_;
   std::size_t memory_;    // for runs and their problems; 0: no limit
   FinishedRuns earlier_;  // before this invocation

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,12 +23,23 @@ struct SweepState {
   const RunRecord* last = nullptr;  ///< the run that just finished, if any
 };
 
+/// One of several processes' share of a sweep.
+struct SweepPart {
+  int index = 1;  ///< from 1
+  int count = 1;
+};
+
+/// "3/64"; a usage Error for anything else.
+SweepPart parse_part(const std::string& text);
+std::string to_string(const SweepPart& part);
+
 struct SweepOptions {
-  std::string out;         ///< the archive; finished runs wait in a journal beside it
-  bool resume = false;     ///< go on with what the journal or the archive holds
-  bool overwrite = false;  ///< replace an archive that is there
-  int threads = 0;         ///< 0: all cores
-  std::size_t memory = 0;  ///< bytes; 0: no limit
+  std::string out;                ///< the archive; finished runs wait in a journal beside it
+  std::optional<SweepPart> part;  ///< run this part alone; merge_parts() puts the archives of all parts together
+  bool resume = false;            ///< go on with what the journal or the archive holds
+  bool overwrite = false;         ///< replace an archive that is there
+  int threads = 0;                ///< 0: all cores
+  std::size_t memory = 0;         ///< bytes; 0: no limit
   StopToken stop;
   std::optional<std::uint64_t> shuffle_seed;           ///< start runs in an order drawn from this seed
   std::function<void(const SweepState&)> on_progress;  ///< never from two threads at once
@@ -56,5 +68,16 @@ struct SweepReport {
 /// recorded with its reason and the others go on. Runs' numbers depend on what they are alone: not on threads, order,
 /// interruptions or the other runs.
 SweepReport run_sweep(const SweepFile& file, const SweepOptions& options);
+
+/// What came of putting the parts of a sweep together.
+struct MergeReport {
+  std::vector<RunRecord> runs;  ///< all runs of the archive, in its order
+  int parts = 0;
+};
+
+/// Writes the archive that one process would have written (but for times and hosts) from those of all parts, given in
+/// any order. Throws, naming files and parts, where a part is missing or comes twice, where a file is no part, belongs
+/// to another sweep or was made with another instruction set.
+MergeReport merge_parts(const std::vector<std::string>& parts, const std::string& out);
 
 }  // namespace scrm
