@@ -68,14 +68,14 @@ void add_merge_command(CLI::App& program) {
   auto command = std::make_shared<MergeCommand>();
   CLI::App& app = *program.add_subcommand("merge", "Put the parts of a sweep together into one archive");
   app.footer(
-      "The archive is the one that a single process would have written, but for times and hosts. Parts that are\n"
-      "missing, come twice or belong to another sweep are named.\n"
+      "The archive is the one that a single process would have written, but for times and hosts.\n"
+      "Parts that are missing, come twice or belong to another sweep are named.\n"
       "Example:\n"
       "  for i in 1 2 3; do scrm sweep compare.toml --part $i/3 --out parts/$i.h5; done\n"
       "  scrm merge parts/*.h5 --out results.h5");
   app.add_option("parts", command->parts, "Archives that scrm sweep --part has written, in any order")
       ->required()
-      ->type_name("PART.h5...");
+      ->type_name("PART.h5");
   app.add_option("--out", command->out, "The archive to write")->required()->type_name("RESULTS.h5");
   app.add_flag("--overwrite", command->overwrite, "Replace an archive that is there already");
   add_common_options(app, command->common);
