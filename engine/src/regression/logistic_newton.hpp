@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "regression/kernel_ridge/design_matrix.hpp"
+#include "regression/design_matrix.hpp"
 
 namespace scrm {
 

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "pass/parallel_indices.hpp"
-#include "regression/kernel_ridge/design_matrix.hpp"
+#include "regression/design_matrix.hpp"
 #include "regression/logistic_newton.hpp"
 #include "scrm/io/file/error.hpp"
 

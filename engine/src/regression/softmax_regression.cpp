@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "regression/kernel_ridge/design_matrix.hpp"
+#include "regression/design_matrix.hpp"
 #include "scrm/engine/learn/minimize.hpp"
 #include "scrm/io/file/error.hpp"
 

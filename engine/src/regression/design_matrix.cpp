@@ -1,4 +1,4 @@
-#include "regression/kernel_ridge/design_matrix.hpp"
+#include "regression/design_matrix.hpp"
 
 #include <cblas.h>
 #include <fmt/format.h>
