@@ -1,8 +1,9 @@
-/// parallel_indices: a loop over independent pieces of work on all threads of the arena.
+/// parallel_indices, parallel_blocks: loops over independent pieces of work on all threads of the arena.
 #pragma once
 
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -20,6 +21,24 @@ void parallel_indices(std::int64_t count, Work&& work) {
     done.fetch_add(1, std::memory_order_release);
   });
   (void)done.load(std::memory_order_acquire);
+}
+
+/// work(first, n) for blocks of `size` that cover [0, count), the last one shorter where they must.
+template <class Work>
+void parallel_blocks(std::int64_t count, std::int64_t size, Work&& work) {
+  parallel_indices((count + size - 1) / size,
+                   [&](std::int64_t block) { work(block * size, std::min(size, count - block * size)); });
+}
+
+/// work(i, ni, j, nj) for the pairs of such blocks with j ≤ i.
+template <class Work>
+void parallel_block_pairs(std::int64_t count, std::int64_t size, Work&& work) {
+  const std::int64_t blocks = (count + size - 1) / size;
+  const auto length = [&](std::int64_t first) { return std::min(size, count - first); };
+  parallel_indices(blocks * blocks, [&](std::int64_t t) {
+    const std::int64_t i = t / blocks * size, j = t % blocks * size;
+    if (j <= i) work(i, length(i), j, length(j));
+  });
 }
 
 }  // namespace scrm

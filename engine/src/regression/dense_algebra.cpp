@@ -97,18 +97,20 @@ bool cholesky(Output a) {
   return info == 0;
 }
 
-bool parallel_cholesky(Output a) {
-  const std::int64_t n = a.rows(), tiles = (n + kTile - 1) / kTile;
-  const auto size = [&](std::int64_t tile) { return std::min(kTile, n - tile * kTile); };
-  const auto at = [&](std::int64_t i, std::int64_t j) { return a.block(i * kTile, j * kTile, size(i), size(j)); };
-  for (std::int64_t k = 0; k < tiles; ++k) {
-    if (!cholesky(at(k, k))) return false;
-    const std::int64_t below = tiles - k - 1;
-    parallel_indices(below, [&](std::int64_t t) { solve_triangular_rows(at(k, k), at(k + 1 + t, k)); });
-    parallel_indices(below * below, [&](std::int64_t t) {
-      const std::int64_t i = k + 1 + t / below, j = k + 1 + t % below;
-      if (j <= i) add_product(at(i, k), at(j, k).transpose(), at(i, j), -1);
+bool parallel_cholesky(Output a, std::int64_t done) {
+  const std::int64_t n = a.rows();
+  for (std::int64_t k = 0, width = done; k < n; k += width, width = std::min(kTile, n - k)) {
+    auto corner = a.block(k, k, width, width);
+    if (k >= done && !cholesky(corner)) return false;
+    const std::int64_t next = k + width;
+    parallel_blocks(n - next, kTile, [&](std::int64_t i, std::int64_t height) {
+      solve_triangular_rows(corner, a.block(next + i, k, height, width));
     });
+    parallel_block_pairs(
+        n - next, kTile, [&](std::int64_t i, std::int64_t height, std::int64_t j, std::int64_t breadth) {
+          add_product(a.block(next + i, k, height, width), a.block(next + j, k, breadth, width).transpose(),
+                      a.block(next + i, next + j, height, breadth), -1);
+        });
   }
   return true;
 }

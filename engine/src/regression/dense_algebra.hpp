@@ -46,8 +46,9 @@ void solve_triangular_rows(const Operand& l, Output b);
 /// Replaces the lower triangle of a square matrix by its Cholesky factor. False, with the matrix half overwritten,
 /// when it is not positive definite to working precision.
 bool cholesky(Output a);
-/// The same on all threads, with the same bits whatever their number.
-bool parallel_cholesky(Output a);
+/// The same on all threads, with the same bits whatever their number. The first `done` columns and rows are the factor
+/// already, so that it grows with a matrix.
+bool parallel_cholesky(Output a, std::int64_t done = 0);
 
 /// Full inverse of the matrix whose Cholesky factor is given in its lower triangle.
 Eigen::MatrixXd inverse_by_cholesky(Eigen::MatrixXd factor);

@@ -60,10 +60,8 @@ void NormalEquations::add(const Eigen::Ref<const VectorXd>& y, const Fill& fill,
   for (std::int64_t first = 0; first < rows; first += chunk) {
     const auto columns = block.leftCols(std::min(chunk, rows - first));
     const std::int64_t n = columns.cols();
-    parallel_indices((n + kSlice - 1) / kSlice, [&](std::int64_t slice) {
-      const std::int64_t begin = slice * kSlice;
-      fill(first + begin, block.middleCols(begin, std::min(kSlice, n - begin)));
-    });
+    parallel_blocks(n, kSlice,
+                    [&](std::int64_t begin, std::int64_t size) { fill(first + begin, block.middleCols(begin, size)); });
     // Task t is tile (i, j) of the lower triangle, or above it and left out.
     parallel_indices(tile_rows * tiles, [&](std::int64_t t) {
       const std::int64_t i = first_feature + t / tiles * kTile, j = t % tiles * kTile;
@@ -81,10 +79,7 @@ void NormalEquations::add_bits(const Eigen::Ref<const MatrixXd>& states, const E
   const std::int64_t side = 1 + features, bits = 1 + states.rows() - features;
   // Bit 0 is the one that every row has.
   const auto has = [&](std::int64_t row, std::int64_t bit) { return bit == 0 || states(features + bit - 1, row) != 0; };
-  // Task t is the pair (k, l), l ≤ k, of bits.
-  parallel_indices(bits * bits, [&](std::int64_t t) {
-    const std::int64_t k = t / bits, l = t % bits;
-    if (l > k) return;
+  parallel_block_pairs(bits, 1, [&](std::int64_t k, std::int64_t, std::int64_t l, std::int64_t) {
     MatrixXd block(side, kBlockRows), square = MatrixXd::Zero(side, side);
     VectorXd answers(kBlockRows);
     std::int64_t filled = 0;

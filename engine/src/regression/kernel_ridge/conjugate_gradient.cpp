@@ -54,15 +54,6 @@ void ConjugateGradient::add(const States& states, const Responses& y) {
   solve();
 }
 
-Eigen::Index ConjugateGradient::Group::first_row(std::int64_t context) const {
-  return context == 0 ? 0 : ends[static_cast<std::size_t>(context) - 1];
-}
-
-/// V (1, x) of every context.
-MatrixXd ConjugateGradient::Group::along_contexts(const MatrixXd& v) const {
-  return dense.size() > 0 ? product(v, dense) : MatrixXd(v * nonzero);
-}
-
 /// sum += Σ along (1, x)ᵀ.
 void ConjugateGradient::Group::add_products(const MatrixXd& along, MatrixXd& sum) const {
   if (dense.size() > 0) {
@@ -77,11 +68,9 @@ Eigen::Index ConjugateGradient::add_group(const States& states, const Responses&
   const Eigen::Index d = side_ - 1;
   Group group;
   Eigen::Index rows = 0;
-  for (; rows < states.cols(); ++rows) {
-    const bool same = rows > 0 && states.col(rows).head(d) == states.col(rows - 1).head(d);
-    if (!same && group.contexts() == kGroup) break;
-    if (!same) group.ends.push_back(rows);
-    ++group.ends.back();
+  while (rows < states.cols() && group.contexts() < kGroup) {
+    ++rows;
+    if (rows == states.cols() || states.col(rows).head(d) != states.col(rows - 1).head(d)) group.first.push_back(rows);
   }
   group.actions.resize(bits_, rows);
   group.actions.row(0).setOnes();
@@ -89,10 +78,11 @@ Eigen::Index ConjugateGradient::add_group(const States& states, const Responses&
   MatrixXd x(side_, group.contexts()), longer(side_, group.contexts()), along(bits_, group.contexts());
   x.row(0).setOnes();
   for (std::int64_t c = 0; c < group.contexts(); ++c) {
-    const Eigen::Index first = group.first_row(c), times = group.ends[static_cast<std::size_t>(c)] - first;
+    const Eigen::Index first = group.first[static_cast<std::size_t>(c)];
+    const auto actions = group.actions_of(c);
     x.col(c).tail(d) = states.col(first).head(d);
-    longer.col(c) = std::sqrt(static_cast<double>(times)) * x.col(c);
-    along.col(c) = group.actions.middleCols(first, times) * y.segment(first, times);
+    longer.col(c) = std::sqrt(static_cast<double>(actions.cols())) * x.col(c);
+    along.col(c) = actions * y.segment(first, actions.cols());
   }
   add_gram(longer, context_gram_);
   add_gram(group.actions, bit_gram_);
@@ -114,14 +104,10 @@ MatrixXd ConjugateGradient::times_gram(const MatrixXd& v) const {
     const std::int64_t count = std::min(kGroupsAtOnce, groups - wave);
     parallel_indices(count, [&](std::int64_t g) {
       const Group& group = groups_[static_cast<std::size_t>(wave + g)];
-      MatrixXd along = group.along_contexts(v);
-      VectorXd given(bits_);
+      MatrixXd along = group.dense.size() > 0 ? product(v, group.dense) : MatrixXd(v * group.nonzero);
       for (std::int64_t c = 0; c < group.contexts(); ++c) {
-        given = along.col(c);
-        along.col(c).setZero();
-        for (Eigen::Index row = group.first_row(c); row < group.ends[static_cast<std::size_t>(c)]; ++row) {
-          along.col(c) += group.actions.col(row).dot(given) * group.actions.col(row);
-        }
+        const auto actions = group.actions_of(c);
+        along.col(c) = actions * (actions.transpose() * along.col(c)).eval();
       }
       MatrixXd& sum = sums[static_cast<std::size_t>(g)];
       sum.setZero(bits_, side_);

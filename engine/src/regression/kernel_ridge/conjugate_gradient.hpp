@@ -26,14 +26,16 @@ class ConjugateGradient {
  private:
   /// Contexts of a batch that follow each other, in one of two forms.
   struct Group {
-    Eigen::MatrixXd dense;                // (1, x), one a column
-    Eigen::SparseMatrix<double> nonzero;  // the same where most of it is zeros
-    Eigen::MatrixXd actions;              // (1, a) of every row, one a column
-    std::vector<Eigen::Index> ends;       // rows up to and with each context
+    Eigen::MatrixXd dense;                  // (1, x), one a column
+    Eigen::SparseMatrix<double> nonzero;    // the same where most of it is zeros
+    Eigen::MatrixXd actions;                // (1, a) of every row, one a column
+    std::vector<Eigen::Index> first = {0};  // row of every context, and of the one that would follow
 
-    std::int64_t contexts() const { return std::ssize(ends); }
-    Eigen::Index first_row(std::int64_t context) const;
-    Eigen::MatrixXd along_contexts(const Eigen::MatrixXd& v) const;
+    std::int64_t contexts() const { return std::ssize(first) - 1; }
+    auto actions_of(std::int64_t context) const {
+      const Eigen::Index* from = first.data() + context;
+      return actions.middleCols(from[0], from[1] - from[0]);
+    }
     void add_products(const Eigen::MatrixXd& along, Eigen::MatrixXd& sum) const;
   };
 

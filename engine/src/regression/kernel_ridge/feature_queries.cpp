@@ -20,9 +20,7 @@ constexpr std::int64_t kContextsAtOnce = 64;
 void FeatureRidge::fill_features(const States& states, Columns out) const {
   if (dual_) return kernel_values(options_.kernel, inputs(), states, out);
   fill_inputs(states.topRows(input_size_), out);
-  for (Eigen::Index i = 0; i < states.cols(); ++i) {
-    scale(splits_action() ? states(input_size_, i) : 1.0, 1, out.col(i).data());
-  }
+  if (splits_action()) scale(states.row(input_size_).transpose(), Eigen::ArrayXd::Ones(states.cols()), out);
 }
 
 void FeatureRidge::squared_widths(const States& states, Columns features, Answers out) const {
@@ -34,13 +32,11 @@ void FeatureRidge::squared_widths(const States& states, Columns features, Answer
   // k − kᵀ(K + λI)⁻¹k = λ φᵀ(ΦᵀΦ + λI)⁻¹φ: there is nothing to subtract from but what points leave.
   out.setZero();
   for (const FeatureBlock& block : blocks_) {
-    if (block.features) continue;
-    const VectorXd own = kernel_diagonal(block.kernel, states.topRows(input_size_));
-    for (Eigen::Index i = 0; i < states.cols(); ++i) {
-      const double action = splits_action() ? states(input_size_, i) : 1.0;
-      const double whole = block.ways * integer_power(action, 2 * block.action_power) * own[i];
-      out[i] += std::max(whole - block.rows_of(features).col(i).squaredNorm(), 0.0) / options_.lambda;
-    }
+    if (block.finite) continue;
+    VectorXd whole = block.ways * kernel_diagonal(block.kernel, states.topRows(input_size_));
+    if (splits_action()) whole.array() *= powers(states.row(input_size_).transpose(), 2 * block.action_power);
+    whole -= block.rows_of(features).colwise().squaredNorm().transpose();
+    out += whole.cwiseMax(0.0) / options_.lambda;
   }
   equations_.whiten(features);
   out += features.colwise().squaredNorm().transpose();
@@ -49,20 +45,19 @@ void FeatureRidge::squared_widths(const States& states, Columns features, Answer
 void FeatureRidge::action_polynomials(const States& contexts, Columns means, Columns* squares) const {
   const Eigen::Index n = contexts.cols();
   if (squares != nullptr) squares->setZero();
-  // Features of (x, t) are Σ t^q columns[q], each zero before its block; that of the action's highest power, which the
-  // first block has, is the same for every context.
+  // Features of (x, t) are Σ t^q columns[q], each zero before its block.
   std::vector<MatrixXd> columns;
   for (const FeatureBlock& block : blocks_) {
     const int q = block.action_power;
-    MatrixXd psi(block.size(), &block == &blocks_.front() ? 1 : n);
-    block.fill(contexts.leftCols(psi.cols()), psi);
+    MatrixXd psi(block.size(), n);
+    block.fill(contexts, psi);
     psi *= std::sqrt(block.ways);
-    VectorXd mean(psi.cols());
+    VectorXd mean(n);
     set_product(psi.transpose(), weights().segment(block.offset, block.size()), mean);
-    for (Eigen::Index i = 0; i < n; ++i) means(q, i) = mean[std::min(i, mean.size() - 1)];
+    means.row(q) = mean;
     if (squares == nullptr) continue;
-    MatrixXd& column = columns.emplace_back(MatrixXd::Zero(dimension() - block.offset, psi.cols()));
-    if (block.features) {
+    MatrixXd& column = columns.emplace_back(MatrixXd::Zero(dimension() - block.offset, n));
+    if (block.finite) {
       set_product(block.axes, psi, column);
       continue;
     }
@@ -71,15 +66,11 @@ void FeatureRidge::action_polynomials(const States& contexts, Columns means, Col
     column.topRows(block.size()) = psi;
     equations_.whiten(column);
   }
-  if (squares == nullptr) return;
   for (std::size_t j = 0; j < columns.size(); ++j) {
     for (std::size_t l = j; l < columns.size(); ++l) {
       const auto longer = columns[j].bottomRows(columns[l].rows());
-      const int q = blocks_[j].action_power + blocks_[l].action_power;
-      for (Eigen::Index i = 0; i < n; ++i) {
-        const double product = longer.col(j == 0 ? 0 : i).dot(columns[l].col(l == 0 ? 0 : i));
-        (*squares)(q, i) += (j == l ? 1 : 2) * product;
-      }
+      squares->row(blocks_[j].action_power + blocks_[l].action_power) +=
+          (j == l ? 1 : 2) * longer.cwiseProduct(columns[l]).colwise().sum();
     }
   }
 }
@@ -98,8 +89,7 @@ void FeatureRidge::grid_means(const States& contexts, const Responses& actions, 
   of_actions.array().colwise() *= kernel_weights_.array();
   StateKernel of_context = options_.kernel;
   of_context.actions = 0;
-  parallel_indices((contexts.cols() + kContextsAtOnce - 1) / kContextsAtOnce, [&](std::int64_t block) {
-    const std::int64_t first = block * kContextsAtOnce, n = std::min(kContextsAtOnce, contexts.cols() - first);
+  parallel_blocks(contexts.cols(), kContextsAtOnce, [&](std::int64_t first, std::int64_t n) {
     MatrixXd of_contexts(points.cols(), n);
     kernel_values(of_context, points.topRows(features), contexts.middleCols(first, n), of_contexts);
     set_product(of_actions.transpose(), of_contexts, out.middleCols(first, n));
@@ -118,10 +108,6 @@ MatrixXd FeatureRidge::bit_weights() const {
   a.bottomRows(bits - 1) = points.bottomRows(bits - 1) * kernel_weights_.asDiagonal();
   set_product(x, a.transpose(), out);
   return out;
-}
-
-bool FeatureRidge::keeps_inverse() const {
-  return inverse_.size() > 0;
 }
 
 /// With H the inverse and W_kl = (1, x)ᵀ H_kl (1, x), width² of bits a is (1, a)ᵀ W (1, a), and a bit that flips adds

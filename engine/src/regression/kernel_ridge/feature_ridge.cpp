@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "pass/parallel_indices.hpp"
 #include "regression/dense_algebra.hpp"
-#include "regression/kernel_ridge/kernel_factor.hpp"
 #include "scrm/io/file/error.hpp"
 
 namespace scrm {
@@ -20,6 +20,8 @@ using Eigen::VectorXd;
 constexpr std::int64_t kFewFeatures = 512;
 // What inducing points leave of k(s, s) counts from this share of it on; below is rounding.
 constexpr double kRounding = 1e-12;
+// Rows of the kernel matrix that are made at once.
+constexpr std::int64_t kTile = 256;
 // A pivot of the kernel matrix that is as good as none, where λ = 0.
 constexpr double kLeastPivot = 1e-13;
 
@@ -31,24 +33,19 @@ double binomial(int n, int k) {
 
 /// (x·x' + 1 + a a')^p has the features √C(p, j) a^(p−j) ψ_j(x), ψ_j those of (x·x' + 1)^j. Highest powers of the
 /// action come first, so that in the Cholesky factor numbers of the size a^(2p) are never subtracted from each other.
-/// Other kernels are one term of the whole state. Without features or points yet; whether it is to have all features.
-struct Term {
-  FeatureBlock block;
-  bool finite;
-};
-
-std::vector<Term> terms_of(const KernelRidgeOptions& options) {
+/// Other kernels are one term of the whole state. Without features or points yet.
+std::vector<FeatureBlock> terms_of(const KernelRidgeOptions& options) {
   const StateKernel& kernel = options.kernel;
   const bool all = options.solver != RidgeSolver::inducing_points;
   const int p = kernel.power();
-  if (p == 0) return {{{.kernel = kernel}, all}};
+  if (p == 0) return {{.kernel = kernel, .finite = all}};
   const std::int64_t few = options.points.value_or(std::max(options.expected_rows / options.replays, kFewFeatures));
-  std::vector<Term> out;
+  std::vector<FeatureBlock> out;
   for (int j = 0; j <= p; ++j) {
     const StateKernel term{
         .kind = KernelKind::polynomial, .features = kernel.state_size() - 1, .actions = 0, .degree = j};
-    out.push_back({{.kernel = term, .ways = binomial(p, j), .action_power = p - j},
-                   all || j < 2 || feature_dimension(term).value() <= few});
+    const bool finite = all || j < 2 || feature_dimension(term).value() <= few;
+    out.push_back({.kernel = term, .ways = binomial(p, j), .action_power = p - j, .finite = finite});
   }
   return out;
 }
@@ -83,15 +80,12 @@ FeatureRidge::FeatureRidge(const KernelRidgeOptions& options)
     : options_(options),
       input_size_(options.kernel.state_size() - (options.kernel.power() > 0 ? 1 : 0)),
       exact_(true),
-      dual_(is_dual(options)) {
-  for (auto& [block, finite] : terms_of(options)) {
-    exact_ = exact_ && finite;
-    if (finite) {
-      block.features.emplace(block.kernel);
-    } else {
-      block.points.emplace(block.kernel, options.points);
-    }
-    blocks_.push_back(std::move(block));
+      dual_(is_dual(options)),
+      blocks_(terms_of(options)) {
+  for (FeatureBlock& block : blocks_) {
+    exact_ = exact_ && block.finite;
+    if (block.finite) block.features.emplace(block.kernel);
+    if (!block.finite) block.points.emplace(block.kernel, options.points);
   }
   if (options.solver == RidgeSolver::conjugate_gradient) {
     gradients_.emplace(options);
@@ -105,7 +99,7 @@ void FeatureRidge::solve() {
   equations_.solve(options_.lambda);
   if (has_inverse(options_)) inverse_ = equations_.inverse();
   for (FeatureBlock& block : blocks_) {
-    if (!block.features || !splits_action() || options_.lambda == 0) continue;
+    if (!block.finite || !splits_action() || options_.lambda == 0) continue;
     block.axes = MatrixXd::Identity(dimension() - block.offset, block.size());
     equations_.whiten(block.axes);
   }
@@ -135,21 +129,21 @@ double FeatureRidge::trace_error() const {
 
 std::size_t FeatureRidge::bytes() const {
   std::size_t total = equations_.bytes() + rows_.capacity() * sizeof(Row) + (gradients_ ? gradients_->bytes() : 0);
-  auto numbers = static_cast<std::size_t>(factor_.size() + inverse_.size() + kernel_weights_.size());
+  Eigen::Index numbers = factor_.size() + inverse_.size() + kernel_weights_.size();
   for (const FeatureBlock& block : blocks_) {
-    total += block.features ? block.features->bytes() : block.points->bytes();
-    numbers += static_cast<std::size_t>(block.axes.size());
+    total += block.finite ? block.features->bytes() : block.points->bytes();
+    numbers += block.axes.size();
   }
-  return total + (inputs_.capacity() + y_.capacity() + numbers) * sizeof(double);
+  return total + (inputs_.capacity() + static_cast<std::size_t>(numbers)) * sizeof(double);
 }
 
 std::int64_t FeatureRidge::max_dimension(const KernelRidgeOptions& options, std::int64_t rows) {
   if (options.solver != RidgeSolver::inducing_points) return feature_dimension(options.kernel).value();
   const std::int64_t points = options.points.value_or(inputs_of(options, rows));
   std::int64_t total = 0;
-  for (const auto& [block, finite] : terms_of(options)) {
+  for (const FeatureBlock& block : terms_of(options)) {
     const std::int64_t all = feature_dimension(block.kernel).value_or(points);
-    total += finite ? all : std::min(all, points);
+    total += block.finite ? all : std::min(all, points);
   }
   return total;
 }
@@ -163,10 +157,10 @@ double FeatureRidge::bytes_needed(const KernelRidgeOptions& options, std::int64_
   double total = is_dual(options) ? 2 * square : NormalEquations::bytes_needed(dimension, options.lambda);
   if (has_inverse(options)) total += square;
   bool exact = true;
-  for (const auto& [block, finite] : terms_of(options)) {
-    exact = exact && finite;
+  for (const FeatureBlock& block : terms_of(options)) {
+    exact = exact && block.finite;
     constexpr double kBytesAFeature = 64;  // of a map, while it is made
-    if (finite) {
+    if (block.finite) {
       const auto features = static_cast<double>(feature_dimension(block.kernel).value());
       total += kBytesAFeature * features;
       if (options.kernel.power() > 0) total += features * static_cast<double>(dimension) * sizeof(double);
@@ -182,60 +176,19 @@ double FeatureRidge::bytes_needed(const KernelRidgeOptions& options, std::int64_
 
 void FeatureRidge::add(const States& states, const Responses& y) {
   if (gradients_) return gradients_->add(states, y);
-  if (exact_) return add_by_chunks(states, y);
-  const std::size_t first_row = rows_.size();
-  const std::int64_t first_input = input_count();
-  keep(states, y);
-  return dual_ ? add_to_kernel_matrix(first_input) : add_to_points(first_input, first_row);
-}
-
-void FeatureRidge::add_to_points(std::int64_t first_input, std::size_t first_row) {
-  const std::int64_t before = dimension();
-  if (extend(first_input, first_row)) {
-    // New points are new features of the old rows too. Those of the last block leave the others where they are.
-    const bool appended =
-        std::all_of(blocks_.begin(), blocks_.end() - 1, [](const auto& b) { return b.features.has_value(); });
-    if (!appended) equations_ = NormalEquations(0);
-    place_blocks();
-    add_rows(0, first_row, appended ? before : 0);
+  const std::int64_t first_row = std::ssize(rows_), first_input = input_count();
+  if (!exact_) {
+    keep(states, y);
+    return dual_ ? add_to_kernel_matrix(first_input) : add_to_points(first_input, first_row);
   }
-  add_rows(first_row, rows_.size(), 0);
-  solve();
-}
-
-/// Rows `first` on, by the kernel matrix and its Cholesky factor, which grows by as many.
-void FeatureRidge::add_to_kernel_matrix(std::int64_t first) {
-  const std::int64_t n = std::ssize(rows_);
-  VectorXd mean(n), diagonal(n);
-  for (std::int64_t i = 0; i < n; ++i) {
-    const double times = rows_[static_cast<std::size_t>(i)].times;
-    mean[i] = y()[i] / std::sqrt(times);
-    diagonal[i] = options_.lambda / times;
-    // Rows that say the same leave λ = 0 nothing that passes through all of them.
-    if (options_.lambda == 0 && times > 1) throw_repeated_states();
-  }
-  const double least = options_.lambda > 0 ? 0 : kLeastPivot;
-  if (!extend_kernel_factor(options_.kernel, inputs(), diagonal.tail(n - first), least, factor_)) {
-    if (options_.lambda == 0) throw_repeated_states();
-    throw Error(ErrorKind::data, fmt::format("states are dependent to working precision and lambda = {} does not part "
-                                             "them: raise lambda",
-                                             options_.lambda));
-  }
-  solve_triangular(factor_, mean);
-  solve_triangular(factor_.transpose(), mean);
-  kernel_weights_ = std::move(mean);
-}
-
-/// Rows leave nothing behind but their moments.
-void FeatureRidge::add_by_chunks(const States& states, const Responses& y) {
+  // Rows leave nothing behind but their moments.
   const std::int64_t chunk = chunk_rows(options_.kernel);
   for (std::int64_t first = 0; first < y.size(); first += chunk) {
     const std::int64_t n = std::min(chunk, y.size() - first);
     keep(states.middleCols(first, n), y.segment(first, n));
-    add_rows(0, rows_.size(), 0);
+    add_rows(0, std::ssize(rows_), 0);
     rows_.clear();
     inputs_.clear();
-    y_.clear();
   }
   solve();
 }
@@ -248,26 +201,58 @@ void FeatureRidge::keep(const States& states, const Responses& y) {
     const double action = splits_action() ? state[input_size_] : 1.0;
     const bool same = rows_.size() > begin && std::equal(state, state + input_size_, inputs_.end() - input_size_);
     if (!same) inputs_.insert(inputs_.end(), state, state + input_size_);
-    if (!same || rows_.back().action != action) {
-      rows_.push_back({input_count() - (same ? 1 : 0), action, 0});
-      y_.push_back(0);
-    }
+    if (!same || rows_.back().action != action) rows_.push_back({input_count() - (same ? 1 : 0), action, 0, 0});
     rows_.back().times += 1;
-    y_.back() += y[i];
+    rows_.back().y += y[i];
   }
-  for (std::size_t i = begin; i < rows_.size(); ++i) y_[i] /= std::sqrt(rows_[i].times);
+  for (std::size_t i = begin; i < rows_.size(); ++i) rows_[i].y /= std::sqrt(rows_[i].times);
 }
 
-bool FeatureRidge::extend(std::int64_t first_input, std::size_t first_row) {
+void FeatureRidge::add_to_points(std::int64_t first_input, std::int64_t first_row) {
+  const std::int64_t before = dimension();
+  if (extend(first_input, first_row)) {
+    // New points are new features of the old rows too. Those of the last block leave the others where they are.
+    const bool appended = std::all_of(blocks_.begin(), blocks_.end() - 1, [](const auto& b) { return b.finite; });
+    if (!appended) equations_ = NormalEquations(0);
+    place_blocks();
+    add_rows(0, first_row, appended ? before : 0);
+  }
+  add_rows(first_row, std::ssize(rows_), 0);
+  solve();
+}
+
+/// Rows `first` on, by the kernel matrix and its Cholesky factor, which grows by as many.
+void FeatureRidge::add_to_kernel_matrix(std::int64_t first) {
+  const std::int64_t n = std::ssize(rows_);
+  const auto times = of_rows(&Row::times, 0, n);
+  // Rows that say the same leave λ = 0 nothing that passes through all of them.
+  if (options_.lambda == 0 && (times > 1).any()) throw_repeated_states();
+  factor_.conservativeResize(n, n);
+  parallel_blocks(n - first, kTile, [&](std::int64_t block, std::int64_t height) {
+    const std::int64_t row = first + block, width = row + height;
+    kernel_values(options_.kernel, inputs().middleCols(row, height), inputs().leftCols(width),
+                  factor_.block(row, 0, height, width));
+  });
+  factor_.diagonal().tail(n - first).array() += options_.lambda / times.tail(n - first);
+  const double least = options_.lambda > 0 ? 0 : kLeastPivot;
+  if (!parallel_cholesky(factor_, first) || !(factor_.diagonal().array().square() > least).all()) {
+    if (options_.lambda == 0) throw_repeated_states();
+    throw Error(ErrorKind::data, fmt::format("states are dependent to working precision and lambda = {} does not part "
+                                             "them: raise lambda",
+                                             options_.lambda));
+  }
+  kernel_weights_ = of_rows(&Row::y, 0, n) / times.sqrt();
+  solve_triangular(factor_, kernel_weights_);
+  solve_triangular(factor_.transpose(), kernel_weights_);
+}
+
+bool FeatureRidge::extend(std::int64_t first_input, std::int64_t first_row) {
   bool grown = false;
-  const auto rows = static_cast<double>(rows_.size() - first_row);
+  const auto actions = of_rows(&Row::action, first_row, std::ssize(rows_) - first_row);
   for (FeatureBlock& block : blocks_) {
-    if (block.features) continue;
+    if (block.finite || actions.size() == 0) continue;
     // A residual acts like noise added to λ; what it weighs depends on the power of the action that goes with it.
-    double weight = 0;
-    for (std::size_t i = first_row; i < rows_.size(); ++i) {
-      weight += block.ways * integer_power(rows_[i].action, 2 * block.action_power) / rows;
-    }
+    const double weight = block.ways * powers(actions, 2 * block.action_power).mean();
     grown |= block.points->extend(inputs().rightCols(input_count() - first_input), options_.point_tolerance,
                                   options_.lambda / std::max(weight, 1.0));
   }
@@ -289,49 +274,41 @@ void FeatureRidge::fill_inputs(const States& inputs, Columns out) const {
   for (const FeatureBlock& block : blocks_) block.fill(inputs, block.rows_of(out));
 }
 
-/// A column of ψ becomes the features with this action, times `factor`.
-void FeatureRidge::scale(double action, double factor, double* column) const {
+/// Columns of ψ become the features with these actions, times factors.
+void FeatureRidge::scale(const Eigen::ArrayXd& actions, const Eigen::ArrayXd& factors, Columns out) const {
   for (const FeatureBlock& block : blocks_) {
-    const double by = factor * std::sqrt(block.ways) * integer_power(action, block.action_power);
-    for (std::int64_t i = block.offset; i < block.offset + block.size(); ++i) column[i] *= by;
-  }
-}
-
-void FeatureRidge::fill_rows(const Row* rows, Columns out) const {
-  const std::int64_t begin = rows->input, count = rows[out.cols() - 1].input - begin + 1;
-  if (count == out.cols()) {
-    fill_inputs(inputs().middleCols(begin, count), out);
-  } else {
-    MatrixXd psi(dimension(), count);
-    fill_inputs(inputs().middleCols(begin, count), psi);
-    for (Eigen::Index i = 0; i < out.cols(); ++i) out.col(i) = psi.col(rows[i].input - begin);
+    block.rows_of(out).array().rowwise() *=
+        (std::sqrt(block.ways) * factors * powers(actions, block.action_power)).transpose();
   }
 }
 
 /// Adds the rows' features from `first_feature` on.
-void FeatureRidge::add_rows(std::size_t begin, std::size_t end, std::int64_t first_feature) {
+void FeatureRidge::add_rows(std::int64_t begin, std::int64_t end, std::int64_t first_feature) {
   if (options_.kernel.kind == KernelKind::bits && exact_ && add_bit_rows()) return;
-  const auto rows = static_cast<Eigen::Index>(end - begin);
   // What points leave of every row, in the order of the rows, so that its sum has fixed bits.
-  MatrixXd own = MatrixXd::Zero(std::ssize(blocks_), rows), missed = own;
+  Eigen::ArrayXXd own = Eigen::ArrayXXd::Zero(end - begin, std::ssize(blocks_)), missed = own;
   const auto fill = [&](std::int64_t first, Columns out) {
-    const Row* part = rows_.data() + begin + static_cast<std::size_t>(first);
-    fill_rows(part, out);
-    for (std::int64_t b = 0; b < own.rows(); ++b) {
-      const FeatureBlock& block = blocks_[static_cast<std::size_t>(b)];
-      for (Eigen::Index i = 0; i < out.cols() && !block.features; ++i) {
-        const double value = kernel_diagonal(block.kernel, inputs().col(part[i].input))[0];
-        const double left = value - block.rows_of(out).col(i).squaredNorm();
-        own(b, first + i) = part[i].times * value;
-        missed(b, first + i) = left > kRounding * value ? part[i].times * left : 0;
-      }
+    const auto times = of_rows(&Row::times, begin + first, out.cols());
+    const auto input = of_rows(&Row::input, begin + first, out.cols());
+    const Eigen::ArrayX<std::int64_t> place = input - input[0];
+    const States used = inputs().middleCols(input[0], place.tail(1)[0] + 1);
+    MatrixXd psi(dimension(), used.cols());
+    fill_inputs(used, psi);
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      if (blocks_[b].finite) continue;
+      const Eigen::ArrayXd value = kernel_diagonal(blocks_[b].kernel, used);
+      const Eigen::ArrayXd left = value - blocks_[b].rows_of(psi).colwise().squaredNorm().transpose().array();
+      const auto column = static_cast<Eigen::Index>(b);
+      own.col(column).segment(first, out.cols()) = times * value(place);
+      missed.col(column).segment(first, out.cols()) = times * (left > kRounding * value).select(left, 0.0)(place);
     }
-    for (Eigen::Index i = 0; i < out.cols(); ++i) scale(part[i].action, std::sqrt(part[i].times), &out(0, i));
+    out = psi(Eigen::all, place);
+    scale(of_rows(&Row::action, begin + first, out.cols()), times.sqrt(), out);
   };
-  equations_.add(y().segment(static_cast<Eigen::Index>(begin), rows), fill, first_feature);
+  equations_.add(of_rows(&Row::y, begin, end - begin).matrix(), fill, first_feature);
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    blocks_[b].trace += own.row(static_cast<Eigen::Index>(b)).sum();
-    blocks_[b].missed += missed.row(static_cast<Eigen::Index>(b)).sum();
+    blocks_[b].trace += own.col(static_cast<Eigen::Index>(b)).sum();
+    blocks_[b].missed += missed.col(static_cast<Eigen::Index>(b)).sum();
   }
 }
 
@@ -339,9 +316,9 @@ void FeatureRidge::add_rows(std::size_t begin, std::size_t end, std::int64_t fir
 bool FeatureRidge::add_bit_rows() {
   const auto bits = inputs().bottomRows(options_.kernel.actions).array();
   if (!(bits == 0 || bits == 1).all()) return false;
-  VectorXd factors(std::ssize(rows_));
-  for (std::size_t i = 0; i < rows_.size(); ++i) factors[static_cast<Eigen::Index>(i)] = std::sqrt(rows_[i].times);
-  equations_.add_bits(inputs(), factors, y(), options_.kernel.features);
+  const std::int64_t n = std::ssize(rows_);
+  equations_.add_bits(inputs(), of_rows(&Row::times, 0, n).sqrt().matrix(), of_rows(&Row::y, 0, n).matrix(),
+                      options_.kernel.features);
   return true;
 }
 

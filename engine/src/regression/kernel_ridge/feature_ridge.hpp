@@ -17,15 +17,16 @@ struct FeatureBlock {
   StateKernel kernel;
   double ways = 1;
   int action_power = 0;
+  bool finite = true;  // has all features
   std::optional<FiniteFeatures> features = {};
   std::optional<InducingPoints> points = {};
   std::int64_t offset = 0;
   Eigen::MatrixXd axes = {};     // polynomials with widths: what each feature is when whitened, from `offset` on
   double trace = 0, missed = 0;  // over rows, of the kernel and of what points leave of it
 
-  std::int64_t size() const { return features ? features->dimension() : points->count(); }
+  std::int64_t size() const { return finite ? features->dimension() : points->count(); }
   void fill(const States& inputs, Columns out) const {
-    return features ? features->fill(inputs, out) : points->fill(inputs, out);
+    return finite ? features->fill(inputs, out) : points->fill(inputs, out);
   }
   /// This block's part of columns of all features.
   template <class Matrix>
@@ -59,7 +60,7 @@ class FeatureRidge {
   /// Bits: the mean is (1, x)ᵀ M (1, a).
   Eigen::MatrixXd bit_weights() const;
   /// Bits whose inverse is kept: width² of a context's bits and, row 1 + k, of those that differ from them in bit k.
-  bool keeps_inverse() const;
+  bool keeps_inverse() const { return inverse_.size() > 0; }
   void squared_flip_widths(const States& contexts, const States& bits, Columns out) const;
 
   double trace_error() const;
@@ -69,30 +70,34 @@ class FeatureRidge {
   static std::int64_t max_dimension(const KernelRidgeOptions& options, std::int64_t rows);
 
  private:
-  /// One or more rows of a batch that follow each other with the same input and action.
+  /// One or more rows of a batch that follow each other with the same input and action; y is over √times.
   struct Row {
-    std::int64_t input = 0;
-    double action = 1, times = 0;
+    std::int64_t input;
+    double action, times, y;
   };
 
   bool splits_action() const { return options_.kernel.power() > 0; }
   std::int64_t input_count() const { return rows_.empty() ? 0 : rows_.back().input + 1; }
   Eigen::Map<const Eigen::MatrixXd> inputs() const { return {inputs_.data(), input_size_, input_count()}; }
-  Responses y() const { return Eigen::Map<const Eigen::VectorXd>(y_.data(), std::ssize(y_)); }
+  /// One of the numbers of rows [first, first + n), such as the action.
+  template <class Number>
+  auto of_rows(Number Row::*number, std::int64_t first, std::int64_t n) const {
+    using Numbers = Eigen::Array<Number, Eigen::Dynamic, 1>;
+    static_assert(sizeof(Row) == 4 * sizeof(Number));
+    return Eigen::Map<const Numbers, 0, Eigen::InnerStride<4>>(&(rows_.data()[first].*number), n);
+  }
   /// States whose kernel values, times kernel_weights_, are the mean: of kernels that are no polynomial of the action.
   States centres() const;
 
-  void add_by_chunks(const States& states, const Responses& y);
-  void add_to_points(std::int64_t first_input, std::size_t first_row);
-  void add_to_kernel_matrix(std::int64_t first);
   void keep(const States& states, const Responses& y);
-  bool extend(std::int64_t first_input, std::size_t first_row);
+  void add_to_points(std::int64_t first_input, std::int64_t first_row);
+  void add_to_kernel_matrix(std::int64_t first);
+  bool extend(std::int64_t first_input, std::int64_t first_row);
   void place_blocks();
-  void add_rows(std::size_t begin, std::size_t end, std::int64_t first_feature);
+  void add_rows(std::int64_t begin, std::int64_t end, std::int64_t first_feature);
   bool add_bit_rows();
-  void fill_rows(const Row* rows, Columns out) const;
   void fill_inputs(const States& inputs, Columns out) const;
-  void scale(double action, double factor, double* column) const;
+  void scale(const Eigen::ArrayXd& actions, const Eigen::ArrayXd& factors, Columns out) const;
   void solve();
   [[noreturn]] void throw_repeated_states() const;
 
@@ -100,8 +105,8 @@ class FeatureRidge {
   std::int64_t input_size_;
   bool exact_, dual_;
   std::vector<FeatureBlock> blocks_;
-  // Rows so far; of an exact feature map those of a chunk, while a batch is added.
-  std::vector<double> inputs_, y_;
+  // So far; of an exact feature map those of a chunk, while a batch is added.
+  std::vector<double> inputs_;
   std::vector<Row> rows_;
   NormalEquations equations_{0};
   std::optional<ConjugateGradient> gradients_;

@@ -18,19 +18,11 @@ constexpr std::int64_t kTile = 512;
 // makes matrix products, and taken while they are not far below the largest of all.
 constexpr std::int64_t kTakenAtOnce = 64;
 constexpr double kFarBelow = 0.1;
-// A residual below this share of the largest k(s, s) is as good as rounding, and dividing by its root would show it;
-// the more so where points go on to the last one.
-constexpr double kLeastResidual = 1e-13, kLeastOfAll = 1e-11;
+// A residual below this share of the largest k(s, s) is as good as rounding, and dividing by its root would show it.
+constexpr double kLeastResidual = 1e-13;
 
 std::int64_t offered_of(std::int64_t states, std::optional<std::int64_t> most) {
   return most ? std::min(states, std::max(kLeastOffered, kOfferedPerPoint * *most)) : states;
-}
-
-/// work(first, count) for tiles of `rows` rows.
-template <class Work>
-void by_tiles(std::int64_t rows, Work&& work) {
-  parallel_indices((rows + kTile - 1) / kTile,
-                   [&](std::int64_t tile) { work(tile * kTile, std::min(kTile, rows - tile * kTile)); });
 }
 
 }  // namespace
@@ -88,7 +80,7 @@ InducingPoints::Offer InducingPoints::make_offer(const States& states) const {
   out.trace = out.residual.sum();
   out.least = kLeastResidual * out.residual.maxCoeff();
   out.basis.resize(count, std::min(most_.value_or(count_ + count), count_ + count));
-  by_tiles(count, [&](std::int64_t first, std::int64_t n) {
+  parallel_blocks(count, kTile, [&](std::int64_t first, std::int64_t n) {
     Eigen::MatrixXd phi(count_, n);
     fill(out.states.middleCols(first, n), phi);
     out.basis.block(first, 0, n, count_) = phi.transpose();
@@ -101,13 +93,10 @@ void InducingPoints::take(Offer& offer, const std::vector<Eigen::Index>& chosen)
   const std::int64_t before = count_;
   const auto columns = static_cast<std::int64_t>(chosen.size());
   // Kernel values with the states chosen, less what the points before this call know of them.
-  Eigen::MatrixXd states(offer.states.rows(), columns), known(columns, before), left(offer.states.cols(), columns);
-  for (std::int64_t c = 0; c < columns; ++c) {
-    const Eigen::Index row = chosen[static_cast<std::size_t>(c)];
-    states.col(c) = offer.states.col(row);
-    known.row(c) = offer.basis.row(row).head(before);
-  }
-  by_tiles(left.rows(), [&](std::int64_t first, std::int64_t n) {
+  const Eigen::MatrixXd states = offer.states(Eigen::all, chosen),
+                        known = offer.basis.leftCols(before)(chosen, Eigen::all);
+  Eigen::MatrixXd left(offer.states.cols(), columns);
+  parallel_blocks(left.rows(), kTile, [&](std::int64_t first, std::int64_t n) {
     Columns tile = left.middleRows(first, n);
     kernel_values(kernel_, offer.states.middleCols(first, n), states, tile);
     add_product(offer.basis.block(first, 0, n, before), known.transpose(), tile, -1);

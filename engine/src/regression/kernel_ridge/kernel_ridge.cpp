@@ -54,31 +54,6 @@ void check_memory(const KernelRidgeOptions& options, std::int64_t rows) {
                           options.points ? "fewer" : "so many"));
 }
 
-/// k(s, s) bounds every value the state takes part in.
-void check_rows(const StateKernel& kernel, std::span<const double> states, std::span<const double> y) {
-  const std::int64_t size = kernel.state_size();
-  if (states.size() != y.size() * static_cast<std::size_t>(size)) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} numbers are not {} states of {} numbers", states.size(), y.size(), size));
-  }
-  const auto wrong = [](double v) { return !std::isfinite(v); };
-  if (const auto bad = std::find_if(y.begin(), y.end(), wrong); bad != y.end()) {
-    throw Error(ErrorKind::data, fmt::format("the response is {}: leave the row out", *bad), {.row = bad - y.begin()});
-  }
-  if (const auto bad = std::find_if(states.begin(), states.end(), wrong); bad != states.end()) {
-    const std::int64_t position = bad - states.begin();
-    throw Error(ErrorKind::data, fmt::format("number {} of the state is {}: leave the row out", position % size, *bad),
-                {.row = position / size});
-  }
-  const Eigen::Map<const Eigen::MatrixXd> columns(states.data(), size, std::ssize(y));
-  const Eigen::VectorXd own = kernel_diagonal(kernel, columns);
-  for (Eigen::Index i = 0; i < own.size(); ++i) {
-    if (own[i] <= kLargestValue) continue;
-    throw Error(ErrorKind::data,
-                fmt::format("the kernel's value of the state with itself is {}: scale the states", own[i]), {.row = i});
-  }
-}
-
 /// An array of the caller's as a matrix of so many columns, one a state or context.
 Eigen::Map<const Eigen::MatrixXd> as_columns(std::span<const double> numbers, std::int64_t rows, std::int64_t columns) {
   if (std::ssize(numbers) == rows * columns) return {numbers.data(), rows, columns};
@@ -92,28 +67,35 @@ Eigen::Map<Eigen::MatrixXd> as_columns(std::span<double> numbers, std::int64_t r
               fmt::format("there is room for {} answers, and {} states have {} each", numbers.size(), columns, rows));
 }
 
-/// Calls work(first, count) for blocks of queries of which each takes so many numbers.
-template <class Work>
-void by_blocks(std::int64_t queries, std::int64_t numbers, Work&& work) {
-  const std::int64_t block = std::clamp(kQueryDoubles / std::max<std::int64_t>(numbers, 1), kMinColumns, kMaxColumns);
-  parallel_indices((queries + block - 1) / block,
-                   [&](std::int64_t b) { work(b * block, std::min(block, queries - b * block)); });
+/// k(s, s) bounds every value the state takes part in.
+void check_rows(const StateKernel& kernel, const States& states, const Responses& y) {
+  for (Eigen::Index i = 0; i < y.size(); ++i) {
+    if (std::isfinite(y[i])) continue;
+    throw Error(ErrorKind::data, fmt::format("the response is {}: leave the row out", y[i]), {.row = i});
+  }
+  const Eigen::VectorXd own = kernel_diagonal(kernel, states);
+  for (Eigen::Index i = 0; i < y.size(); ++i) {
+    if (own[i] <= kLargestValue && states.col(i).allFinite()) continue;
+    for (Eigen::Index j = 0; j < states.rows(); ++j) {
+      if (std::isfinite(states(j, i))) continue;
+      throw Error(ErrorKind::data, fmt::format("number {} of the state is {}: leave the row out", j, states(j, i)),
+                  {.row = i});
+    }
+    throw Error(ErrorKind::data,
+                fmt::format("the kernel's value of the state with itself is {}: scale the states", own[i]), {.row = i});
+  }
+}
+
+/// Queries that are answered together where each takes so many numbers.
+std::int64_t block_of(std::int64_t numbers) {
+  return std::clamp(kQueryDoubles / std::max<std::int64_t>(numbers, 1), kMinColumns, kMaxColumns);
 }
 
 }  // namespace
 
 const char* to_string(RidgeSolver solver) noexcept {
-  switch (solver) {
-    case RidgeSolver::automatic:
-      return "automatic";
-    case RidgeSolver::primal:
-      return "primal";
-    case RidgeSolver::conjugate_gradient:
-      return "conjugate gradient";
-    case RidgeSolver::inducing_points:
-      return "inducing point";
-  }
-  return "";
+  constexpr const char* kWords[] = {"automatic", "primal", "conjugate gradient", "inducing point"};
+  return kWords[static_cast<int>(solver)];
 }
 
 struct KernelRidge::State {
@@ -133,7 +115,7 @@ struct KernelRidge::State {
       throw Error(ErrorKind::usage, "conjugate gradients know means and no widths: use the primal solver");
     }
     if (widths != nullptr && !with_width) std::fill_n(widths, queries, 0.0);
-    by_blocks(queries, ridge.dimension(), [&](std::int64_t first, std::int64_t n) {
+    parallel_blocks(queries, block_of(ridge.dimension()), [&](std::int64_t first, std::int64_t n) {
       const auto block = columns.middleCols(first, n);
       Eigen::MatrixXd features(ridge.dimension(), n);
       ridge.fill_features(block, features);
@@ -162,14 +144,15 @@ KernelRidge& KernelRidge::operator=(KernelRidge&&) noexcept = default;
 void KernelRidge::add(std::span<const double> states, std::span<const double> y) {
   State& state = *state_;
   const StateKernel& kernel = state.options.kernel;
-  check_rows(kernel, states, y);
+  const auto columns = as_columns(states, kernel.state_size(), std::ssize(y));
+  const Eigen::Map<const Eigen::VectorXd> responses(y.data(), std::ssize(y));
+  check_rows(kernel, columns, responses);
   const std::int64_t rows = state.rows + std::ssize(y);
   if (rows > std::numeric_limits<std::int32_t>::max() && state.options.solver != RidgeSolver::primal) {
     throw Error(ErrorKind::usage, fmt::format("{} rows are too many for this solver", rows));
   }
   check_memory(state.options, rows);
-  state.ridge.add(as_columns(states, kernel.state_size(), std::ssize(y)),
-                  Eigen::Map<const Eigen::VectorXd>(y.data(), std::ssize(y)));
+  state.ridge.add(columns, responses);
   if (!state.ridge.weights().allFinite()) {
     throw Error(ErrorKind::data, "responses are so large that their products overflow: scale them");
   }
@@ -198,7 +181,7 @@ void KernelRidge::action_polynomials(std::span<const double> contexts, std::int6
   auto square_columns = as_columns(squares, squares.empty() ? 0 : 2 * p + 1, count);
   const bool with_width = !squares.empty() && state.options.lambda > 0;
   square_columns.setZero();
-  by_blocks(count, state.ridge.dimension() * (p + 1), [&](std::int64_t first, std::int64_t n) {
+  parallel_blocks(count, block_of(state.ridge.dimension() * (p + 1)), [&](std::int64_t first, std::int64_t n) {
     Columns block = square_columns.middleCols(first, n);
     state.ridge.action_polynomials(inputs.middleCols(first, n), mean_columns.middleCols(first, n),
                                    with_width ? &block : nullptr);
@@ -223,7 +206,7 @@ void KernelRidge::bit_coefficients(std::span<const double> contexts, std::int64_
   const auto inputs = as_columns(contexts, kernel.features, count);
   auto answers = as_columns(out, 1 + kernel.actions, count);
   const Eigen::MatrixXd& weights = state_->bit_weights;
-  by_blocks(count, kMaxColumns, [&](std::int64_t first, std::int64_t n) {
+  parallel_blocks(count, kMaxColumns, [&](std::int64_t first, std::int64_t n) {
     auto block = answers.middleCols(first, n);
     block.colwise() = weights.row(0).transpose();
     add_product(weights.bottomRows(kernel.features).transpose(), inputs.middleCols(first, n), block);
@@ -238,7 +221,7 @@ void KernelRidge::flip_widths(std::span<const double> contexts, std::int64_t cou
   const auto inputs = as_columns(contexts, kernel.features, count), actions = as_columns(bits, kernel.actions, count);
   auto answers = as_columns(out, flips, count);
   if (state_->ridge.keeps_inverse()) {
-    by_blocks(count, kMaxColumns, [&](std::int64_t first, std::int64_t n) {
+    parallel_blocks(count, kMaxColumns, [&](std::int64_t first, std::int64_t n) {
       auto block = answers.middleCols(first, n);
       state_->ridge.squared_flip_widths(inputs.middleCols(first, n), actions.middleCols(first, n), block);
       block = block.cwiseMax(0.0).cwiseSqrt();

@@ -54,4 +54,10 @@ inline double integer_power(double base, int exponent) noexcept {
   return product;
 }
 
+/// Every number to this power.
+template <class Numbers>
+Eigen::ArrayXd powers(const Numbers& numbers, int exponent) {
+  return numbers.unaryExpr([exponent](double base) { return integer_power(base, exponent); });
+}
+
 }  // namespace scrm

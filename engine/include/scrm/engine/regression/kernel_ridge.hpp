@@ -152,8 +152,8 @@ struct BestAction {
 };
 
 /// The action t of the grid with the largest Σ_q t^q mean[q] + β √max(Σ_q t^q square[q], 0), the first of equals.
-/// `square` may be empty. Exact: parts of the grid are left out only where a bound on the polynomials (their largest
-/// Bernstein coefficient there) shows that they hold nothing better, so that 2^22 actions cost a few hundred
+/// `square` may be empty. Exact: parts of the grid are left out only where a bound on the polynomials (Taylor's terms
+/// around the middle, each at its largest) shows that they hold nothing better, so that 2^22 actions cost a few hundred
 /// evaluations. Throws Error (usage) for an empty grid.
 BestAction best_action(std::span<const double> mean, std::span<const double> square, double beta,
                        const ActionGrid& grid);
