@@ -220,18 +220,7 @@ IncludedRows hold_top_rows(const Block& block, double* w, const TopRows& top, co
     hold(baseline.top, true);
     std::sort(held.rows.begin(), held.rows.begin() + held.count, comes_before);
   }
-  IncludedRows out;
-  out.w = w;
-  out.y = block.loss;
-  out.count = block.rows - held.count;
-  out.padded = (block.rows + kGroupRows - 1) / kGroupRows * kGroupRows;
-  const auto mark = [&out, w](std::int64_t row) {
-    w[row] = -1;
-    out.masked_groups |= std::uint64_t{1} << (row / kGroupRows);
-  };
-  for (int h = 0; h < held.count; ++h) mark(held.rows[static_cast<std::size_t>(h)].row - block.first_row);
-  for (int i = block.rows; i < out.padded; ++i) mark(i);
-  return out;
+  return without_rows(block, w, std::span<const PairedRow>(held.rows).first(static_cast<std::size_t>(held.count)));
 }
 
 /// The largest weight outside the top rows is not above their last.

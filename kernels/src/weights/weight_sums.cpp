@@ -216,20 +216,8 @@ HWY_EXPORT(array_moments_impl);
 
 namespace {
 
-// Marks the top rows, and the padding behind the block up to a whole group, as rows that do not count.
 IncludedRows without_top(const Block& block, const TopRows& top, double* w) noexcept {
-  IncludedRows out;
-  out.w = w;
-  out.y = block.loss;
-  out.count = block.rows - top.count;
-  out.padded = (block.rows + kGroupRows - 1) / kGroupRows * kGroupRows;
-  const auto mark = [&out, w](std::int64_t row) {
-    w[row] = -1;
-    out.masked_groups |= std::uint64_t{1} << (row / kGroupRows);
-  };
-  for (int t = 0; t < top.count; ++t) mark(top.entries[static_cast<std::size_t>(t)].row - block.first_row);
-  for (int i = block.rows; i < out.padded; ++i) mark(i);
-  return out;
+  return without_rows(block, w, std::span(top.entries).first(static_cast<std::size_t>(top.count)));
 }
 
 void run_fused(const IncludedRows& rows, const WeightOptions& options, WeightSums& out) noexcept {
