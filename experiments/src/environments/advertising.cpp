@@ -3,6 +3,7 @@
 #include <memory>
 #include <numbers>
 
+#include "environments/sd_penalty.hpp"
 #include "scrm/experiments/environment.hpp"
 
 namespace scrm {
@@ -90,13 +91,7 @@ class AdvertisingEnvironment final : public Environment {
     return policy;
   }
 
-  RunOptions defaults() const override {
-    RunOptions options;
-    options.penalty = Penalty::sd;
-    options.lambdas.clear();
-    for (const double lambda : options.lambda_candidates) options.lambdas.push_back({LambdaKind::given, lambda});
-    return options;
-  }
+  RunOptions defaults() const override { return sd_penalty_options(); }
 
  private:
   /// The first number that a row's context draws.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "environments/sd_penalty.hpp"
 #include "scrm/experiments/environment.hpp"
 
 namespace scrm {
@@ -66,13 +67,7 @@ class PricingEnvironment final : public Environment {
     return policy;
   }
 
-  RunOptions defaults() const override {
-    RunOptions options;
-    options.penalty = Penalty::sd;
-    options.lambdas.clear();
-    for (const double lambda : options.lambda_candidates) options.lambdas.push_back({LambdaKind::given, lambda});
-    return options;
-  }
+  RunOptions defaults() const override { return sd_penalty_options(); }
 
   /// Revenue is a parabola in the price with its top at x̄/0.6, which is linear in the context.
   std::optional<Policy> best_policy() const override {

@@ -47,6 +47,17 @@ std::span<const std::int64_t> LabelledProblem::first_policy_rows() const {
   return std::span(train_).first(static_cast<std::size_t>(kFirstPolicyShare * static_cast<double>(train_.size())));
 }
 
+void LabelledProblem::visit_test_scores(
+    const Policy& policy, const std::function<void(const FilledBlock& block, const double* scores)>& visit) const {
+  const auto target = make_target_policy(policy, test_schema(), "the tested policy");
+  PolicyScratch scratch, columns;
+  for (const FilledBlock& block : test_contexts_) {
+    double* scores = columns.columns(0, data_->labels);
+    target->scores(block.buffer->view(0, block.rows), scratch, scores);
+    visit(block, scores);
+  }
+}
+
 void LabelledProblem::set_first_policy(Policy policy) {
   first_ = std::move(policy);
   start_ = first_;

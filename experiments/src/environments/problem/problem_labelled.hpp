@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -41,6 +42,9 @@ class LabelledProblem : public BanditProblem {
   const std::vector<std::int64_t>& train() const noexcept { return train_; }
   const std::vector<std::int64_t>& test() const noexcept { return test_; }
   const std::vector<FilledBlock>& test_contexts() const noexcept { return test_contexts_; }
+  /// visit(block, scores) for every block of test contexts, a column of the policy's scores for every label.
+  void visit_test_scores(const Policy& policy,
+                         const std::function<void(const FilledBlock& block, const double* scores)>& visit) const;
   /// The training rows that the first policy is fitted to; perhaps none.
   std::span<const std::int64_t> first_policy_rows() const;
   /// The policy that logs first; learning starts from the same kind with θ = 0.

@@ -21,19 +21,15 @@ class MulticlassProblem final : public LabelledProblem {
 
   /// In closed form, and with ε whatever the policy itself says: that is how all methods are compared.
   double test_loss(const Policy& policy) const override {
-    const auto target = make_target_policy(policy, test_schema(), "the tested policy");
-    PolicyScratch scratch, columns;
     double right = 0;
-    for (const FilledBlock& block : test_contexts()) {
-      double* scores = columns.columns(0, data().labels);
-      target->scores(block.buffer->view(0, block.rows), scratch, scores);
+    visit_test_scores(policy, [&](const FilledBlock& block, const double* scores) {
       for (int i = 0; i < block.rows; ++i) {
         double largest = scores[i], sum = 0;
         for (int k = 1; k < data().labels; ++k) largest = std::max(largest, score(scores, k, i));
         for (int k = 0; k < data().labels; ++k) sum += std::exp(score(scores, k, i) - largest);
         right += std::exp(score(scores, category(test(), block.first + i), i) - largest) / sum;
       }
-    }
+    });
     return mixed(1 - right / static_cast<double>(test().size()));
   }
 

@@ -33,12 +33,8 @@ class MultilabelProblem final : public LabelledProblem {
 
   /// In closed form, and with ε whatever the policy itself says: that is how all methods are compared.
   double test_loss(const Policy& policy) const override {
-    const auto target = make_target_policy(policy, test_schema(), "the tested policy");
-    PolicyScratch scratch, columns;
     double wrong = 0;
-    for (const FilledBlock& block : test_contexts()) {
-      double* scores = columns.columns(0, data().labels);
-      target->scores(block.buffer->view(0, block.rows), scratch, scores);
+    visit_test_scores(policy, [&](const FilledBlock& block, const double* scores) {
       for (int k = 0; k < data().labels; ++k) {
         for (int i = 0; i < block.rows; ++i) {
           const double score = scores[static_cast<std::int64_t>(k) * kBlockRows + i];
@@ -46,7 +42,7 @@ class MultilabelProblem final : public LabelledProblem {
           wrong += (1 - options().epsilon) / (1 + std::exp(-miss)) + options().epsilon / 2;
         }
       }
-    }
+    });
     return wrong / static_cast<double>(test().size()) / data().labels;
   }
 
