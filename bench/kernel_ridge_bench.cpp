@@ -182,13 +182,17 @@ void inducing_points_questions(benchmark::State& state) {
   grid_questions(state, options(KernelKind::gaussian, RidgeSolver::inducing_points), kContexts);
 }
 
+std::vector<double> contexts_of(const Rows& rows) {
+  std::vector<double> contexts;
+  for (std::int64_t i = 0; i < std::int64_t{kContexts}; ++i)
+    contexts.insert(contexts.end(), rows.states.begin() + i * kWidth, rows.states.begin() + i * kWidth + kFeatures);
+  return contexts;
+}
+
 void action_polynomials(benchmark::State& state) {
   const KernelRidge ridge = fit(options(KernelKind::polynomial, RidgeSolver::primal), rows(3200, 0));
   const Rows queries = rows(kContexts, 3);
-  std::vector<double> contexts;
-  for (std::int64_t i = 0; i < std::int64_t{kContexts}; ++i)
-    contexts.insert(contexts.end(), queries.states.begin() + i * kWidth,
-                    queries.states.begin() + i * kWidth + kFeatures);
+  const std::vector<double> contexts = contexts_of(queries);
   std::vector<double> means(kContexts * 3), squares(kContexts * 5), mean(kContexts), width(kContexts);
   for (auto _ : state) ridge.action_polynomials(contexts, kContexts, means, squares);
   ridge.mean_and_width(queries.states, mean, width);
@@ -207,10 +211,7 @@ void best_of_four_million(benchmark::State& state) {
   const ActionGrid grid{-5, 10.0 / (1 << 22), std::int64_t{1} << 22};
   const KernelRidge ridge = fit(options(KernelKind::polynomial, RidgeSolver::primal), rows(3200, 0));
   const Rows queries = rows(kContexts, 3);
-  std::vector<double> contexts;
-  for (std::int64_t i = 0; i < std::int64_t{kContexts}; ++i)
-    contexts.insert(contexts.end(), queries.states.begin() + i * kWidth,
-                    queries.states.begin() + i * kWidth + kFeatures);
+  const std::vector<double> contexts = contexts_of(queries);
   std::vector<double> means(kContexts * 3), squares(kContexts * 5);
   ridge.action_polynomials(contexts, kContexts, means, squares);
   constexpr double kBeta = 3;

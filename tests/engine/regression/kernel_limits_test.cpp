@@ -22,11 +22,7 @@ KernelRidgeOptions nystroem(const StateKernel& kernel, double lambda, std::int64
 }
 
 KernelRidge fitted(const KernelRidgeOptions& options, const RidgeRows& rows, std::size_t first_batch) {
-  KernelRidge ridge(options);
-  const auto split = first_batch * static_cast<std::size_t>(options.kernel.state_size());
-  ridge.add(std::span(rows.states).first(split), std::span(rows.y).first(first_batch));
-  ridge.add(std::span(rows.states).subspan(split), std::span(rows.y).subspan(first_batch));
-  return ridge;
+  return testing::fitted(options, rows, {first_batch, rows.y.size() - first_batch});
 }
 
 ErrorKind kind_of(const auto& work) {

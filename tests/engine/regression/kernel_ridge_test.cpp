@@ -4,13 +4,14 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "regression/kernel_ridge/kernel_values.hpp"
 #include "schedule/arena.hpp"
-#include "scrm/engine/schedule/libraries.hpp"
 #include "scrm/io/file/error.hpp"
 #include "support/dual_ridge.hpp"
+#include "support/kernel_fits.hpp"
 #include "support/kernel_reference.hpp"
 
 using namespace scrm;
@@ -33,24 +34,7 @@ std::vector<RidgeSolver> exact_solvers(const StateKernel& kernel) {
 }
 
 KernelRidgeOptions with(const StateKernel& kernel, double lambda, RidgeSolver solver) {
-  limit_openblas_to_one_thread();
-  KernelRidgeOptions options;
-  options.kernel = kernel;
-  options.lambda = lambda;
-  options.solver = solver;
-  return options;
-}
-
-KernelRidge fitted(const KernelRidgeOptions& options, const RidgeRows& rows, const std::vector<std::int64_t>& batches) {
-  KernelRidge ridge(options);
-  std::size_t first = 0;
-  const auto width = static_cast<std::size_t>(options.kernel.state_size());
-  for (const std::int64_t batch : batches) {
-    const auto n = static_cast<std::size_t>(batch);
-    ridge.add(std::span(rows.states).subspan(first * width, n * width), std::span(rows.y).subspan(first, n));
-    first += n;
-  }
-  return ridge;
+  return ridge_with(kernel, lambda, solver, std::nullopt);
 }
 
 }  // namespace
@@ -63,7 +47,7 @@ TEST_CASE("kernel ridge: mean and width are the textbook's, by every exact solve
         const RidgeAnswers truth = textbook(kernel, lambda, rows, queries.states);
         for (const RidgeSolver solver : exact_solvers(kernel)) {
           CAPTURE(to_string(solver));
-          const KernelRidge ridge = fitted(with(kernel, lambda, solver), rows, {n});
+          const KernelRidge ridge = fitted(with(kernel, lambda, solver), rows, {rows.y.size()});
           const RidgeAnswers found = answers(ridge, queries.states, kernel.state_size());
           CHECK(difference(found.mean, truth.mean) < 1e-9);
           CHECK(difference(found.width, truth.width) < 1e-9);
@@ -85,7 +69,7 @@ TEST_CASE("kernel ridge: without lambda the mean is that of the shortest solutio
       for (const RidgeSolver solver : exact_solvers(kernel)) {
         CAPTURE(to_string(solver));
         CAPTURE(n);
-        const KernelRidge ridge = fitted(with(kernel, 0, solver), rows, {n});
+        const KernelRidge ridge = fitted(with(kernel, 0, solver), rows, {rows.y.size()});
         const RidgeAnswers found = answers(ridge, queries.states, kernel.state_size());
         CHECK(difference(found.mean, truth.mean) < 1e-8);
         CHECK(found.width == std::vector<double>(30, 0.0));
@@ -181,7 +165,7 @@ TEST_CASE("kernel ridge: the shortest solution of wide feature maps, with fewer 
       s[7] = 2 * s[6];
       s[5] = 0;
     }
-    const KernelRidge primal = fitted(with(kernel, 0, RidgeSolver::primal), rows, {n});
+    const KernelRidge primal = fitted(with(kernel, 0, RidgeSolver::primal), rows, {rows.y.size()});
     const std::vector<double> found = answers(primal, queries.states, kernel.state_size()).mean;
     CAPTURE(n);
     CHECK(difference(found, dual_ridge(kernel, 0, rows, queries.states).mean) < 1e-8);
