@@ -22,8 +22,6 @@ constexpr std::int64_t kTile = 256;
 constexpr std::int64_t kSlice = 64;
 constexpr std::int64_t kChunkDoubles = std::int64_t{1} << 22, kMaxChunk = 8192;
 
-// Below this an eigen decomposition is quick; beyond, only pivots are.
-constexpr std::int64_t kEigenDimension = 256;
 // A pivot that leaves no doubt that its feature is none of the others'.
 constexpr double kLeastPivot = 1e-8;
 
@@ -129,9 +127,8 @@ void NormalEquations::solve_minimum_norm() {
   // Unit lengths first: beside an action that counts to millions, a context between 0 and 1 would pass for rounding.
   const VectorXd scale = gram_.diagonal().unaryExpr([](double v) { return v > 0 ? 1 / std::sqrt(v) : 1.0; });
   MatrixXd matrix = scale.asDiagonal() * gram_ * scale.asDiagonal();
-  if (dimension() > kEigenDimension && solve_full_rank(scale, matrix)) return;
-  MatrixXd directions = dimension() <= kEigenDimension ? empty_by_eigenvalues(scale, std::move(matrix))
-                                                       : empty_by_pivots(scale, std::move(matrix));
+  if (solve_full_rank(scale, matrix)) return;
+  MatrixXd directions = solve_by_pivots(scale, std::move(matrix));
   // Any solution plus any empty direction is a solution: take out what lies along them, in the features' own units.
   directions = scale.asDiagonal() * directions;
   directions.colwise().normalize();
@@ -151,22 +148,9 @@ bool NormalEquations::solve_full_rank(const VectorXd& scale, MatrixXd matrix) {
   return true;
 }
 
-/// Sets the weights to a solution; the empty directions, scaled.
-MatrixXd NormalEquations::empty_by_eigenvalues(const VectorXd& scale, MatrixXd matrix) {
-  const VectorXd values = symmetric_eigen(matrix);
-  const std::int64_t empty = (values.array() <= empty_direction(dimension())).count();
-  const auto full = matrix.rightCols(dimension() - empty);
-  VectorXd along(full.cols());
-  set_product(full.transpose(), VectorXd(scale.cwiseProduct(moment_)), along);
-  along.array() /= values.tail(full.cols()).array();
-  set_product(full, along, weights_);
-  weights_.array() *= scale.array();
-  return matrix.leftCols(empty);
-}
-
-/// As above, from PᵀAP = LLᵀ: the solution that leaves features without a pivot out, and for each of those the
-/// combination of the others that it equals.
-MatrixXd NormalEquations::empty_by_pivots(const VectorXd& scale, MatrixXd matrix) {
+/// From PᵀAP = LLᵀ, a solution that leaves features without a pivot out; for each of those the combination of the
+/// others that it equals, scaled, which is an empty direction.
+MatrixXd NormalEquations::solve_by_pivots(const VectorXd& scale, MatrixXd matrix) {
   std::vector<int> pivots(static_cast<std::size_t>(dimension()));
   const std::int64_t rank = pivoted_cholesky(matrix, empty_direction(dimension()), pivots);
   const std::int64_t empty = dimension() - rank;

@@ -28,9 +28,8 @@ class NormalEquations {
 
   /// Weights (ΦᵀΦ + λI)⁻¹Φᵀy. Of a feature so long that λ is lost in the rounding of its sum of squares (an action that
   /// counts to millions), that rounding, a share 2e-16 · dimension, stands for λ. For λ = 0, the shortest of the
-  /// least-squares solutions: in the Gram matrix of features scaled to unit length, eigenvalues (above dimension 256:
-  /// pivots of the Cholesky factor, for a thirtieth of the time) up to min(1e-13 · dimension, 1e-10) count as empty
-  /// directions.
+  /// least-squares solutions: in the Gram matrix of features scaled to unit length, pivots of the Cholesky factor up to
+  /// min(1e-13 · dimension, 1e-10) count as empty directions.
   void solve(double lambda);
 
   std::int64_t dimension() const noexcept { return moment_.size(); }
@@ -47,8 +46,7 @@ class NormalEquations {
  private:
   void solve_minimum_norm();
   bool solve_full_rank(const Eigen::VectorXd& scale, Eigen::MatrixXd matrix);
-  Eigen::MatrixXd empty_by_eigenvalues(const Eigen::VectorXd& scale, Eigen::MatrixXd matrix);
-  Eigen::MatrixXd empty_by_pivots(const Eigen::VectorXd& scale, Eigen::MatrixXd matrix);
+  Eigen::MatrixXd solve_by_pivots(const Eigen::VectorXd& scale, Eigen::MatrixXd matrix);
 
   Eigen::MatrixXd gram_, factor_;  // lower triangles
   Eigen::VectorXd moment_, weights_;
