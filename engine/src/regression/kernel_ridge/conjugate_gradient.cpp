@@ -72,15 +72,12 @@ Eigen::Index ConjugateGradient::add_group(const States& states, const Responses&
     ++rows;
     if (rows == states.cols() || states.col(rows).head(d) != states.col(rows - 1).head(d)) group.first.push_back(rows);
   }
-  group.actions.resize(bits_, rows);
-  group.actions.row(0).setOnes();
-  group.actions.bottomRows(bits_ - 1) = states.bottomRows(bits_ - 1).leftCols(rows);
+  group.actions = with_ones(states.bottomRows(bits_ - 1).leftCols(rows));
   MatrixXd x(side_, group.contexts()), longer(side_, group.contexts()), along(bits_, group.contexts());
-  x.row(0).setOnes();
   for (std::int64_t c = 0; c < group.contexts(); ++c) {
     const Eigen::Index first = group.first[static_cast<std::size_t>(c)];
     const auto actions = group.actions_of(c);
-    x.col(c).tail(d) = states.col(first).head(d);
+    x.col(c) = with_ones(states.col(first).head(d));
     longer.col(c) = std::sqrt(static_cast<double>(actions.cols())) * x.col(c);
     along.col(c) = actions * y.segment(first, actions.cols());
   }

@@ -99,14 +99,10 @@ void FeatureRidge::grid_means(const States& contexts, const Responses& actions, 
 MatrixXd FeatureRidge::bit_weights() const {
   const Eigen::Index side = 1 + options_.kernel.features, bits = 1 + options_.kernel.actions;
   if (exact_) return weights().reshaped(side, bits);
-  const States points = centres();
-  if (points.cols() == 0) return MatrixXd::Zero(side, bits);  // no rows yet
-  MatrixXd x(side, points.cols()), a(bits, points.cols()), out(side, bits);
-  x.row(0).setOnes();
-  x.bottomRows(side - 1) = points.topRows(side - 1);
-  a.row(0) = kernel_weights_.transpose();
-  a.bottomRows(bits - 1) = points.bottomRows(bits - 1) * kernel_weights_.asDiagonal();
-  set_product(x, a.transpose(), out);
+  const MatrixXd x = with_ones(centres().topRows(side - 1));
+  const MatrixXd a = kernel_weights_.asDiagonal() * with_ones(centres().bottomRows(bits - 1)).transpose();
+  MatrixXd out(side, bits);
+  set_product(x, a, out);
   return out;
 }
 
@@ -114,11 +110,8 @@ MatrixXd FeatureRidge::bit_weights() const {
 /// or takes twice its row of W (1, a), and adds W_kk.
 void FeatureRidge::squared_flip_widths(const States& contexts, const States& bits, Columns out) const {
   const Eigen::Index side = 1 + contexts.rows(), n = contexts.cols();
-  MatrixXd x(side, n), a(1 + bits.rows(), n), own(a.rows(), n), product(side, n);
-  x.row(0).setOnes();
-  x.bottomRows(side - 1) = contexts;
-  a.row(0).setOnes();
-  a.bottomRows(bits.rows()) = bits;
+  const MatrixXd x = with_ones(contexts), a = with_ones(bits);
+  MatrixXd own(a.rows(), n), product(side, n);
   MatrixXd across = MatrixXd::Zero(a.rows(), n);
   std::vector<Eigen::Index> having;
   for (Eigen::Index l = 0; l < a.rows(); ++l) {

@@ -135,22 +135,21 @@ FiniteFeatures::FiniteFeatures(const StateKernel& kernel) : kernel_(kernel) {
 }
 
 void FiniteFeatures::fill(const States& states, Columns out) const {
-  const std::int64_t d = kernel_.features;
+  if (kernel_.kind == KernelKind::bits) {
+    const Eigen::MatrixXd x = with_ones(states.topRows(kernel_.features)),
+                          a = with_ones(states.bottomRows(kernel_.actions));
+    for (Eigen::Index i = 0; i < states.cols(); ++i) {
+      out.col(i).reshaped(x.rows(), a.rows()) = x.col(i) * a.col(i).transpose();
+    }
+    return;
+  }
   for (Eigen::Index i = 0; i < states.cols(); ++i) {
     const double* s = states.col(i).data();
     double* to = out.col(i).data();
-    if (kernel_.kind == KernelKind::bits) {
-      for (std::int64_t k = 0; k <= kernel_.actions; ++k) {
-        const double bit = k == 0 ? 1.0 : s[d + k - 1];
-        *to++ = bit;
-        for (std::int64_t j = 0; j < d; ++j) *to++ = bit * s[j];
-      }
-      continue;
-    }
     to[0] = 1;
     for (std::size_t m = 1; m < parent_.size(); ++m) to[m] = to[parent_[m]] * s[variable_[m]];
-    for (std::int64_t m = 0; m < dimension_; ++m) to[m] *= weights_[m];
   }
+  out.array().colwise() *= weights_.array();
 }
 
 }  // namespace scrm

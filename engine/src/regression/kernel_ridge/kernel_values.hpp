@@ -48,6 +48,14 @@ class FiniteFeatures {
   Eigen::VectorXd weights_;
 };
 
+/// (1, x) of every column x.
+inline Eigen::MatrixXd with_ones(const States& columns) {
+  Eigen::MatrixXd out(1 + columns.rows(), columns.cols());
+  out.row(0).setOnes();
+  out.bottomRows(columns.rows()) = columns;
+  return out;
+}
+
 inline double integer_power(double base, int exponent) noexcept {
   double product = 1;
   for (int i = 0; i < exponent; ++i) product *= base;
