@@ -145,9 +145,8 @@ void BlockBuffer::copy_rows(const Block& from, int begin, int count, int at) {
   values_.resize(static_cast<std::size_t>(here));
   indices_.insert(indices_.end(), from.sparse.indices + first, from.sparse.indices + last);
   values_.insert(values_.end(), from.sparse.values + first, from.sparse.values + last);
-  for (int i = 1; i <= count; ++i) {
-    indptr_[static_cast<std::size_t>(at + i)] = here + from.sparse.indptr[begin + i] - first;
-  }
+  std::int64_t* indptr = indptr_.data() + at;
+  for (int i = 1; i <= count; ++i) indptr[i] = here + from.sparse.indptr[begin + i] - first;
 }
 
 int BlockBuffer::compact(const std::uint8_t* keep, int rows) noexcept {

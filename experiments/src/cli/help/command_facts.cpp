@@ -28,7 +28,7 @@ std::vector<std::string> member_words(const CLI::Validator& validator) {
 
 /// The value as help shows it, without the check that CLI11 adds behind a colon (N:INT in [1 - 9], HOW:{gzip,none}).
 std::string value_name(const CLI::Option& option) {
-  const std::string shown = option.get_type_name();
+  std::string shown = option.get_type_name();
   for (std::size_t colon = shown.find(':'); colon != std::string::npos; colon = shown.find(':', colon + 1)) {
     const std::string check = shown.substr(colon + 1);
     for (const char* kind : {"{", "INT", "UINT", "FLOAT", "POSITIVE", "NONNEGATIVE"}) {
