@@ -48,7 +48,7 @@ void FeatureRidge::action_polynomials(const States& contexts, Columns means, Col
   // Features of (x, t) are Σ t^q columns[q], each zero before its block.
   std::vector<MatrixXd> columns;
   for (const FeatureBlock& block : blocks_) {
-    const int q = block.action_power;
+    const Eigen::Index q = block.action_power;
     MatrixXd psi(block.size(), n);
     block.fill(contexts, psi);
     psi *= std::sqrt(block.ways);

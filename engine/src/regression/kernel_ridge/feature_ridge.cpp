@@ -169,7 +169,7 @@ double FeatureRidge::bytes_needed(const KernelRidgeOptions& options, std::int64_
     }
   }
   // Rows and inputs, which grow by halves, and what points leave of them.
-  const auto per_row = static_cast<double>(2 * options.kernel.state_size() + 10 + 2 * options.kernel.power());
+  const auto per_row = static_cast<double>(2 * (options.kernel.state_size() + options.kernel.power()) + 10);
   const std::int64_t kept = exact ? std::min(rows, chunk_rows(options.kernel)) : rows;
   return total + static_cast<double>(kept) * per_row * sizeof(double);
 }
