@@ -14,14 +14,13 @@ UpdateReport pretrain(const Episodes& episodes, const ReinforcementOptions& opti
   Minibatches minibatches(episodes, options.minibatch);
   ActorCriticLoss loss(agent);
   std::vector<double> gradient(parameters.size());
-  double steps = 0;
-  for (int epoch = 0; epoch < options.pretraining.epochs; ++epoch) {
+  int steps = 0;
+  for (int epoch = 0; steps < options.pretraining.steps; ++epoch) {
     key.stop.check();
     minibatches.shuffle(key, epoch);
-    for (Minibatch rows; minibatches.next(rows);) {
+    for (Minibatch rows; steps < options.pretraining.steps && minibatches.next(rows); ++steps) {
       loss.cloning(rows, options.pretraining.entropy_weight, gradient);
       adam.step(gradient, parameters);
-      ++steps;
     }
   }
   UpdateReport report = start.report(agent, std::numeric_limits<double>::infinity());

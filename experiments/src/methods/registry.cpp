@@ -59,7 +59,7 @@ std::string without_independent_bits(const ProblemFactory& environment, const Ru
              : "";
 }
 
-/// Entropy weights of pretraining, which stand where others have λ: as many as PROTOCOL section 7 tries.
+/// Entropy weights of pretraining, which stand where others have λ: those that the paper's protocol tries.
 std::vector<double> usual_entropy_weights() {
   return {0.1, 0.2, 0.5, 1, 2, 5, 10};
 }

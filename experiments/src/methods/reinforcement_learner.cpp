@@ -69,7 +69,7 @@ MethodResources reinforcement_resources(const ProblemShape& shape, const RunOpti
   MethodResources resources;
   // Parameters, their gradient, and two means of Adam's; TRPO's searches have as many vectors.
   resources.bytes = episode_bytes(schema, most) + static_cast<std::size_t>(8 * weights) * sizeof(double);
-  const double first = static_cast<double>(shape.batch_rows(0)) * options.reinforcement.pretraining.epochs;
+  const double first = static_cast<double>(options.reinforcement.minibatch) * options.reinforcement.pretraining.steps;
   const double all = static_cast<double>(shape.rows_before.at(static_cast<std::size_t>(options.rollouts)));
   resources.cost = (first + passes * all) * static_cast<double>(weights) * sizeof(double);
   resources.hint = schema.features > 1000 ? "use fewer features, such as projection = 300"

@@ -33,8 +33,8 @@ class Reinforcement(SweepTest):
         trpo = np.array(columns["method"]) == "trpo"
         self.assertLessEqual(columns["kl"][trpo, 1:].max(), 0.01)
         self.assertGreaterEqual(columns["surrogate"][trpo, 1:].min(), -1e-12)
-        for i in range(len(trpo)):
-            self.assertEqual(len(columns["theta"][i]), {"pricing": 11, "categorical": 30}.get(columns["environment"][i], 28))
+        sizes = {"pricing": 11, "categorical": 30, str(self.dir / "data.h5"): 28}
+        self.assertEqual([len(theta) for theta in columns["theta"]], [sizes[name] for name in columns["environment"]])
 
     def test_numbers_are_the_same_at_any_number_of_threads_beside_any_other_method(self):
         write_labelled(self.dir / "data.h5", 200, 5, 3)
@@ -53,8 +53,8 @@ class Reinforcement(SweepTest):
             self.assertEqual(solo["loss"][i].tobytes(), both["loss"][same[0]].tobytes())
 
     def test_gaussian_approaches_the_optimum_of_the_spread_it_reached(self):
-        path, _ = self.sweep(self.write(environments=["gaussian"], methods=["ppo", "trpo"], rollouts=40, growth="linear",
-                                        first_batch=200, entropy_weights=[1, 2]))
+        path, _ = self.sweep(self.write(environments=["gaussian"], methods=["ppo", "trpo"], rollouts=40,
+                                        growth="linear", first_batch=200, entropy_weights=[1, 2]))
         columns = archive(path)
         for method in ("ppo", "trpo"):
             i = min(self.of(columns, method=method), key=lambda i: columns["final_loss"][i])
@@ -65,8 +65,8 @@ class Reinforcement(SweepTest):
             self.assertLess(columns["loss"][i, -1], columns["loss"][i, 0] - 0.2)
 
     def test_every_option_changes_what_is_learned(self):
-        changes = {"ppo": dict(pretraining_epochs=3, pretraining_rate=0.1, minibatch=16, advantages='"plain"', ppo_epochs=2,
-                               ppo_rate=1e-2, ppo_clip=0.01, value_weight=5, gradient_norm=1e-3),
+        changes = {"ppo": dict(pretraining_steps=3, pretraining_rate=0.1, minibatch=16, advantages='"plain"',
+                               ppo_epochs=2, ppo_rate=1e-2, ppo_clip=0.01, value_weight=5, gradient_norm=1e-3),
                    "trpo": dict(trpo_kl=0.1, trpo_steps=1, trpo_damping=10, trpo_shrink=0.1, critic_epochs=1,
                                 critic_rate=0.1, advantages='"plain"')}
         for method, options in changes.items():
@@ -75,20 +75,6 @@ class Reinforcement(SweepTest):
                                             first_batch=40, entropy_weights=0.1, tables=tables), out=f"{method}.h5")
             losses = [loss.tobytes() for loss in archive(path)["loss"]]
             self.assertEqual(len(set(losses)), len(losses), method)
-
-    def test_units_do_not_matter(self):
-        write_labelled(self.dir / "plain.h5", 300, 5, 3)
-        write_labelled(self.dir / "scaled.h5", 300, 5, 3)
-        import h5py
-        with h5py.File(self.dir / "scaled.h5", "a") as file:
-            context = file["context"][()]
-            del file["context"]
-            file["context"] = context * 10.0 ** np.arange(-2, 3) + 100
-        # The first policy is fitted in the data's own units, and so differs: nobody learns from it here.
-        path, _ = self.sweep(self.write(environments=[str(self.dir / "plain.h5"), str(self.dir / "scaled.h5")],
-                                        methods=["ppo", "trpo"], rollouts=3, entropy_weights=0.1, epsilon=1.0, seeds=2))
-        columns = archive(path)
-        self.assertEqual(set(columns["status"]), {"ok"})
 
     def test_degenerate_input_ends_with_a_status(self):
         tables = ('[method.fast]\nlike = "ppo"\nppo_rate = 1e4\n[method.fast-clone]\nlike = "trpo"\n'
@@ -106,12 +92,6 @@ class Reinforcement(SweepTest):
                 self.assertIn("use a smaller learning rate", columns["message"][i])
         for method in ("ppo", "trpo"):
             self.assertEqual({columns["status"][i] for i in self.of(columns, method=method)}, {"ok"})
-
-    def test_equal_losses_leave_the_clone_as_it_is(self):
-        # Ones alone, and no label ever right or wrong by chance: with epsilon = 0 and all labels equal, one loss.
-        path, _ = self.sweep(self.write(environments=["pricing"], methods=["ppo", "trpo"], rollouts=3, first_batch=1,
-                                        growth="linear", entropy_weights=0.1))
-        self.assertTrue(np.isfinite(archive(path)["loss"]).all())
 
     def test_joint_mixing_is_left_out_with_a_word(self):
         path = self.dir / "joint.h5"

@@ -159,7 +159,7 @@ TEST_CASE("pretraining: without entropy it clones who played; with entropy the c
   for (int i = 0; i < 3; ++i) {
     ReinforcementOptions options;
     options.pretraining.entropy_weight = weights[i];
-    options.pretraining.epochs = 20;
+    options.pretraining.steps = 600;
     ActorCritic agent = agent_of(start);
     pretrain(episodes, options, {1, 0}, agent);
     scale[i] = agent.policy().scale;

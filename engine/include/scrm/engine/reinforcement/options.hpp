@@ -1,4 +1,4 @@
-/// Options of reinforcement learning on episodes of one step. The values are those of PROTOCOL section 7.
+/// Options of reinforcement learning on episodes of one step, with the values that its libraries agree on.
 #pragma once
 
 namespace scrm {
@@ -7,7 +7,7 @@ namespace scrm {
 /// squared error beside it, by Adam.
 struct PretrainingOptions {
   double entropy_weight = 0.1;
-  int epochs = 100;
+  int steps = 200;  ///< of Adam, a minibatch each: as many for a small first batch as for a large one
   double rate = 0.01;
 };
 
