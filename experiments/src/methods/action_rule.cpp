@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "scrm/engine/pass/dense_contexts.hpp"
+
 namespace scrm {
 namespace {
 
@@ -15,26 +17,10 @@ std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-/// Copies the context of distinct context number i.
-void copy_context(const Block& block, int i, double* out) {
-  if (block.sparse.indptr != nullptr) {
-    std::fill_n(out, block.features, 0.0);
-    for (std::int64_t e = block.sparse.indptr[i]; e < block.sparse.indptr[i + 1]; ++e) {
-      out[block.sparse.indices[e]] = block.sparse.values[e];
-    }
-    return;
-  }
-  const std::int64_t stride = context_stride(block.replays);
-  for (std::int64_t j = 0; j < block.features; ++j) {
-    out[j] = block.context_type == FloatType::f32
-                 ? static_cast<double>(static_cast<const float*>(block.context)[j * stride + i])
-                 : static_cast<const double*>(block.context)[j * stride + i];
-  }
-}
-
 std::vector<double> dense_contexts(const Block& block) {
-  std::vector<double> out(at(context_rows(block) * block.features));
-  for (int i = 0; i < context_rows(block); ++i) copy_context(block, i, out.data() + i * block.features);
+  std::vector<double> out;
+  out.reserve(at(context_rows(block) * block.features));
+  append_dense_contexts(block, out);
   return out;
 }
 

@@ -15,12 +15,16 @@ std::unique_ptr<Learner> make_crm(const LearnerSetup&);
 std::unique_ptr<Learner> make_scrm(const LearnerSetup&);
 std::unique_ptr<Learner> make_sbpe(const LearnerSetup&);
 std::unique_ptr<Learner> make_bkucb(const LearnerSetup&);
+std::unique_ptr<Learner> make_ppo(const LearnerSetup&);
+std::unique_ptr<Learner> make_trpo(const LearnerSetup&);
 std::unique_ptr<Learner> make_baseline(const LearnerSetup&);
 std::unique_ptr<Learner> make_skyline(const LearnerSetup&);
 std::unique_ptr<Learner> make_all_zeros(const LearnerSetup&);
 std::unique_ptr<Learner> make_majority(const LearnerSetup&);
 MethodResources sbpe_resources(const ProblemShape&, const RunOptions&, const HyperParameters&, int threads);
 MethodResources bkucb_resources(const ProblemShape&, const RunOptions&, const HyperParameters&, int threads);
+MethodResources ppo_resources(const ProblemShape&, const RunOptions&, const HyperParameters&, int threads);
+MethodResources trpo_resources(const ProblemShape&, const RunOptions&, const HyperParameters&, int threads);
 
 namespace {
 
@@ -46,6 +50,22 @@ std::string without_numbers_or_bits(const ProblemFactory& environment, const Run
 std::string without_estimator(const ProblemFactory& environment, const RunOptions& options) {
   if (!options.estimator->label_sums || environment.action_kind == ActionKind::multilabel) return "";
   return fmt::format("the {} estimator is for actions that are bits", options.estimator->name);
+}
+
+std::string without_independent_bits(const ProblemFactory& environment, const RunOptions& options) {
+  const bool joint = options.mixing == Mixing::joint && options.epsilon > 0;
+  return environment.action_kind == ActionKind::multilabel && joint
+             ? "mixing = \"joint\" makes its bits depend on each other, and an actor's bits are independent"
+             : "";
+}
+
+/// Entropy weights of pretraining, which stand where others have λ: those that the paper's protocol tries.
+std::vector<double> usual_entropy_weights() {
+  return {0.1, 0.2, 0.5, 1, 2, 5, 10};
+}
+
+const std::optional<std::vector<double>>& entropy_weights(const RunOptions& options) {
+  return options.entropy_weights;
 }
 
 /// A deque, so that what find_method() returned stays where it is when another is registered.
@@ -85,6 +105,28 @@ std::deque<MethodEntry>& registry() {
        .inapplicable_reason = without_numbers_or_bits,
        .lambdas = {1.0, 10.0, 100.0},
        .resources = bkucb_resources},
+      {.name = "trpo",
+       .description = "actor and critic: one step of bounded KL a batch",
+       .make = make_trpo,
+       .has_lambda = true,
+       .learns = true,
+       .deploys = true,
+       .incremental = true,
+       .inapplicable_reason = without_independent_bits,
+       .lambdas = usual_entropy_weights(),
+       .given_lambdas = entropy_weights,
+       .resources = trpo_resources},
+      {.name = "ppo",
+       .description = "actor and critic: clipped gradient steps on each batch",
+       .make = make_ppo,
+       .has_lambda = true,
+       .learns = true,
+       .deploys = true,
+       .incremental = true,
+       .inapplicable_reason = without_independent_bits,
+       .lambdas = usual_entropy_weights(),
+       .given_lambdas = entropy_weights,
+       .resources = ppo_resources},
       {.name = "skyline",
        .description = "supervised learning with the right answers",
        .make = make_skyline,

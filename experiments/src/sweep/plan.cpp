@@ -31,8 +31,10 @@ std::string describe(const Experiment& experiment) {
 std::vector<HyperParameters> grid(const Experiment& experiment) {
   if (!experiment.method.method->has_lambda) return {{}};
   std::vector<HyperParameters> out;
-  if (const std::vector<double>& own = experiment.method.method->lambdas; !own.empty()) {
-    const std::optional<std::vector<double>>& given = experiment.options.bandit.lambdas;
+  const MethodEntry& method = *experiment.method.method;
+  if (const std::vector<double>& own = method.lambdas; !own.empty()) {
+    const std::optional<std::vector<double>>& given =
+        method.given_lambdas != nullptr ? method.given_lambdas(experiment.options) : experiment.options.bandit.lambdas;
     for (const double lambda : given ? *given : own) out.push_back({{LambdaKind::given, lambda}, 0.0});
     return out;
   }

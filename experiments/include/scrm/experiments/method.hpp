@@ -74,8 +74,10 @@ struct MethodEntry {
   /// Why it cannot play in an environment under these options, such as "its actions are not bits"; empty where it can.
   /// Such pairs are left out of sweeps. Null: it can play everywhere.
   std::string (*inapplicable_reason)(const ProblemFactory&, const RunOptions&) = nullptr;
-  /// Its own λ, in place of the sweep's `lambdas`, unless bandit_lambdas says otherwise.
+  /// Its own λ, in place of the sweep's `lambdas`, unless the options have others for it.
   std::vector<double> lambdas = {};
+  /// Where these others are; null: bandit_lambdas.
+  const std::optional<std::vector<double>>& (*given_lambdas)(const RunOptions&) = nullptr;
   MethodResources (*resources)(const ProblemShape&, const RunOptions&, const HyperParameters&, int threads) = nullptr;
 };
 

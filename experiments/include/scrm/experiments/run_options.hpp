@@ -9,6 +9,7 @@
 
 #include "scrm/engine/learn/learn.hpp"
 #include "scrm/engine/regression/kernel_ridge.hpp"
+#include "scrm/engine/reinforcement/options.hpp"
 #include "scrm/experiments/batch_plan.hpp"
 #include "scrm/kernels/policy.hpp"
 
@@ -94,6 +95,9 @@ struct RunOptions {
   std::optional<bool> standardize;  ///< features scaled to unit spread; unset: where rows have a class
 
   BanditOptions bandit;
+
+  ReinforcementOptions reinforcement;                  ///< what PPO and TRPO are told
+  std::optional<std::vector<double>> entropy_weights;  ///< of their pretraining, a run each; unset: the method's own
 };
 
 /// All of it as text, one `name = value` a line, in a fixed order: what identifies a run, and what two sweeps are

@@ -10,6 +10,7 @@
 #include "environments/record_actions.hpp"
 #include "scrm/engine/pass/memory_source.hpp"
 #include "scrm/experiments/environment.hpp"
+#include "scrm/kernels/vector/shuffle.hpp"
 
 namespace scrm {
 namespace {
@@ -24,10 +25,7 @@ std::vector<std::int64_t> shuffled(std::int64_t n, std::uint64_t seed) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);
   RandomStream random(seed, kShuffleStream, 0);
-  for (std::int64_t i = n - 1; i > 0; --i) {
-    const auto j = std::min<std::int64_t>(i, static_cast<std::int64_t>(random.uniform() * static_cast<double>(i + 1)));
-    std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(j)]);
-  }
+  shuffle(std::span(order), random);
   return order;
 }
 

@@ -1,0 +1,15 @@
+#include "methods/reinforcement_learner.hpp"
+
+namespace scrm {
+
+/// Proximal policy optimisation: many small gradient steps, none of which gains from going too far from what was
+/// played.
+std::unique_ptr<Learner> make_ppo(const LearnerSetup& setup) {
+  return std::make_unique<ReinforcementLearner>(setup, make_ppo_update);
+}
+
+MethodResources ppo_resources(const ProblemShape& shape, const RunOptions& options, const HyperParameters&, int) {
+  return reinforcement_resources(shape, options, options.reinforcement.ppo.epochs);
+}
+
+}  // namespace scrm
