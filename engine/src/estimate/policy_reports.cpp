@@ -120,6 +120,13 @@ Estimate finite_estimate(const IntervalInputs& inputs, const std::string& name, 
   }
   if (point.upper_bound) {
     out.high = if_finite(*point.upper_bound);
+    if (!beaten) return out;
+    if (point.confidence.value_or(0) > 0)
+      out.confidence = point.confidence;
+    else
+      diagnostics.warnings.push_back(fmt::format(
+          "{}: its bound says nothing about --at-least: with these rows it cannot reach that far at any confidence",
+          name));
     return out;
   }
   const bool undefined = inputs.critical && std::isnan(*inputs.critical);
@@ -166,7 +173,8 @@ PolicyTotals totals_for(const ReportInputs& in, const std::vector<FinalSums>& fi
           .square = all.square,
           .additive = sums.additive[p],
           .smoothed = std::span(sums.smoothed).subspan(p * grid, grid),
-          .level = in.options.level};
+          .level = in.options.level,
+          .beaten = in.options.at_least};
 }
 
 std::optional<double> shown_parameter(const ReportInputs& in, const std::vector<FinalSums>& finals, std::size_t p,
@@ -346,6 +354,7 @@ void report_policies(const ReportInputs& in, const std::vector<NamedPolicy>& pol
     if (in.clustered && in.groups.groups < 2 && finals[p].weights.weight.count > 1)
       policy.diagnostics.warnings.emplace_back(
           "all rows belong to one cluster: no variance, no standard error and no interval can be given");
+    add_underflow_warning(in.sums.loss, in.reward, policy.diagnostics);
     if (!bounds.hold_for(in.options.interval))
       add_interval_warnings(doubts, in.clustered, finals[p].weights.weight.count, policy.diagnostics);
   }

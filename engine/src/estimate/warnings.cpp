@@ -35,6 +35,15 @@ void add_overflow_warnings(const Overflows& overflows, Diagnostics& diagnostics)
   warn(overflows.intervals, "the interval", ": it is left out");
 }
 
+void add_underflow_warning(const Moments& loss, bool reward, Diagnostics& diagnostics) {
+  if (!squares_vanish(loss)) return;
+  const char* what = reward ? "rewards" : "losses";
+  diagnostics.warnings.push_back(
+      fmt::format("the {0} are so small that their squares vanish: standard errors are too small and intervals too "
+                  "narrow; multiply all {0} by a constant",
+                  what));
+}
+
 void IntervalDoubts::add(const std::string& name, const Shape& shape) {
   if (!is_doubtful(shape)) return;
   if (shape.varies())

@@ -18,6 +18,9 @@ struct Overflows {
 /// Says which numbers are missing because losses or weights are too large for them, and what to do.
 void add_overflow_warnings(const Overflows& overflows, Diagnostics& diagnostics);
 
+/// Says so where losses are so small that their squares vanish, and standard errors with them.
+void add_underflow_warning(const Moments& loss, bool reward, Diagnostics& diagnostics);
+
 /// Estimates whose intervals may not hold what they say, by reason.
 struct IntervalDoubts {
   std::vector<std::string> decided_by_few, without_spread;

@@ -6,10 +6,13 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "learn/lambda_choice.hpp"
 #include "learn/searches.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/engine/pass/masked_source.hpp"
+#include "scrm/engine/pass/summary.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/io/file/error.hpp"
@@ -19,8 +22,6 @@
 namespace scrm {
 namespace {
 
-constexpr int kSplits = 3;
-constexpr double kTrainShare = 0.75;
 constexpr double kTheoryDelta = 0.05;
 // Of the work, as a progress bar shows it, that goes into choosing lambda.
 constexpr double kScoringShare = 0.8;
@@ -89,6 +90,27 @@ void require_valid(const Source& source, const Policy& start, const LearnOptions
   }
 }
 
+void require_varied_losses(const Moments& loss, const Schema& schema) {
+  const bool reward = schema.outcome == Outcome::reward;
+  const char* what = reward ? "reward" : "loss";
+  if (loss.count == 1) {
+    throw Error(ErrorKind::data,
+                "there is only one row to learn from: nothing can be compared with it; log more rows, or hold fewer "
+                "out with --holdout");
+  }
+  if (loss.lowest == loss.highest) {
+    throw Error(ErrorKind::data, fmt::format("every {} is {}: no policy is better than another, so there is nothing to "
+                                             "learn; check which column holds the {}",
+                                             what, reward ? 0.0 - loss.lowest : loss.lowest, what));
+  }
+  if (squares_vanish(loss)) {
+    throw Error(ErrorKind::data,
+                fmt::format("every {0} is so small that its square vanishes, and penalties with it; multiply all of "
+                            "them by a constant",
+                            what));
+  }
+}
+
 /// The start, and copies of it moved at random, for one λ and one set of rows.
 void add_restarts(const ObjectiveProblem& problem, const LearnOptions& options, bool twice, std::vector<Search>& out) {
   for (int restart = 0; restart < options.restarts; ++restart) {
@@ -103,33 +125,6 @@ void add_restarts(const ObjectiveProblem& problem, const LearnOptions& options, 
     search.plain = true;
     if (twice) out.push_back(std::move(search));
   }
-}
-
-/// Throws where a search has not found a single point with a value.
-void require_objective(const LearnedPolicy& found) {
-  if (std::isfinite(found.search.value)) return;
-  throw Error(ErrorKind::data,
-              "the objective is beyond the largest number already at the start policy: the losses are too large to be "
-              "squared; divide all losses by a constant");
-}
-
-/// What is left for passes beside `count` searches, done or not, and `masks` sets of rows.
-PassOptions beside_searches(const Source& source, const Policy& start, std::size_t count, std::size_t masks,
-                            const PassOptions& pass) {
-  // Of each search: the start, the policy found, its gradient and its point, and once more to be scored.
-  constexpr std::size_t kThetas = 5;
-  // Besides: what was asked, what came of it and the steps on the way, in small allocations. Measured at 1.6 KB.
-  constexpr std::size_t kSearchBytes = 2560;
-  MemoryLedger ledger(pass.memory);
-  ledger.charge(count * (kThetas * start.theta.size() * sizeof(double) + kSearchBytes),
-                fmt::format("running {} of {} each", count == 1 ? "a search" : fmt::format("{} searches", count),
-                            count_of(start.theta.size(), "parameter")),
-                "fewer values of --lambda or --lambda-grid, or fewer --restarts");
-  ledger.charge(masks * static_cast<std::size_t>(source.rows()) / 8, "marking the rows of each split",
-                "one --lambda instead of auto");
-  PassOptions inner = pass;
-  inner.memory = ledger.left();
-  return inner;
 }
 
 /// The highest objective at which another search than the best converged; empty where they all ended at about the same.
@@ -215,48 +210,6 @@ std::vector<LearnedPolicy> fit(Source& source, const ObjectiveProblem& problem, 
   return out;
 }
 
-/// PROTOCOL: three random 75/25 splits; every λ learns on the larger part and is scored, without penalty, on the other.
-std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& problem, const LearnOptions& options,
-                                       const PassOptions& pass) {
-  const PassOptions inner =
-      beside_searches(source, problem.policy, options.lambdas.size() * kSplits, 2 * kSplits + 3, pass);
-  const RowMask all = options.rows != nullptr ? *options.rows : RowMask(source.rows());
-  std::vector<RowMask> train, test;
-  for (std::uint32_t split = 0; split < kSplits; ++split) {
-    const RowMask part = RowMask::random(source.rows(), kTrainShare, options.seed, split);
-    train.push_back(all & part);
-    test.push_back(all & ~part);
-  }
-  std::vector<Search> searches;
-  for (const double lambda : options.lambdas) {
-    for (int split = 0; split < kSplits; ++split) {
-      ObjectiveProblem one = problem;
-      one.rules.lambda = lambda;
-      one.rows = &train[static_cast<std::size_t>(split)];
-      searches.push_back({.start = one});
-    }
-  }
-  run_searches(source, searches, options, inner);
-  for (const Search& search : searches) require_objective(search.result);
-  std::vector<ObjectiveProblem> held_out;
-  for (std::size_t i = 0; i < searches.size(); ++i) {
-    ObjectiveProblem one = problem;
-    one.policy = searches[i].result.policy;
-    one.rules.lambda = 0;
-    one.rules.l2 = 0;
-    one.rows = &test[i % kSplits];
-    held_out.push_back(std::move(one));
-  }
-  const std::vector<ObjectiveValue> values = evaluate_objectives(source, held_out, inner, options.skip_bad_rows);
-  std::vector<LambdaScore> scores;
-  for (std::size_t l = 0; l < options.lambdas.size(); ++l) {
-    double sum = 0;
-    for (std::size_t split = 0; split < kSplits; ++split) sum += values[l * kSplits + split].risk;
-    scores.push_back({options.lambdas[l], sum / kSplits});
-  }
-  return scores;
-}
-
 /// The start as if it had been found, for every λ.
 std::vector<LearnedPolicy> keep_start(Source& source, const ObjectiveProblem& problem,
                                       const std::vector<double>& lambdas, const LearnOptions& options,
@@ -320,12 +273,7 @@ LearnReport learn(Source& source, const Policy& start, const LearnOptions& optio
   const double n = report.loss.count;
   if (n == 0) throw Error(ErrorKind::data, "there are no rows to learn from");
   const bool losses_equal = report.loss.lowest == report.loss.highest;
-  if (losses_equal && !options.keep_start_if_losses_equal) {
-    throw Error(ErrorKind::data,
-                fmt::format("every loss is {}: no policy is better than another, so there is nothing to "
-                            "learn; check which column holds the loss",
-                            report.loss.lowest));
-  }
+  if (!options.keep_start_if_losses_equal) require_varied_losses(report.loss, source.schema());
   ObjectiveProblem problem{start, options.rules, options.rows};
   problem.rules.mean_loss = report.loss.mean;
   problem.rules.alpha = report.alpha = options.alpha.value_or(1 / n);
@@ -340,7 +288,7 @@ LearnReport learn(Source& source, const Policy& start, const LearnOptions& optio
   } else if (options.lambda_rule == LambdaRule::automatic) {
     LearnOptions scoring = options;
     if (options.on_share) scoring.on_share = [&](double share) { options.on_share(kScoringShare * share); };
-    report.scores = score_lambdas(source, problem, scoring, pass);
+    report.scores = score_lambdas(source, problem, report.loss.standard_deviation(), scoring, pass);
     const auto best = std::min_element(report.scores.begin(), report.scores.end(),
                                        [](const LambdaScore& a, const LambdaScore& b) { return a.risk < b.risk; });
     lambdas = {best->lambda};

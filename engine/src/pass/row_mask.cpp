@@ -4,25 +4,19 @@
 #include <bit>
 #include <cstring>
 
-#include "scrm/kernels/vector/random.hpp"
+#include "pass/split_draw.hpp"
 
 namespace scrm {
-namespace {
-
-// Keeps the draws of splits apart from every other use of a seed.
-constexpr std::uint32_t kSplitStream = 0x5B117000;
-
-}  // namespace
-
 RowMask::RowMask(std::int64_t rows, bool all)
     : rows_(rows), words_(static_cast<std::size_t>((rows + 63) / 64), all ? ~std::uint64_t{0} : 0) {
   if (all && rows % 64 != 0) words_.back() >>= 64 - rows % 64;
 }
 
-RowMask RowMask::random(std::int64_t rows, double share, std::uint64_t seed, std::uint32_t split) {
+RowMask RowMask::random(std::int64_t rows, double share, std::uint64_t seed, std::uint32_t split, int together) {
   RowMask mask(rows, false);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    if (RandomStream(seed, kSplitStream + split, static_cast<std::uint64_t>(row)).uniform() < share) mask.set(row);
+  for (std::int64_t first = 0; first < rows; first += together) {
+    if (split_draw(seed, split, static_cast<std::uint64_t>(first / together)) >= share) continue;
+    for (std::int64_t row = first; row < std::min(rows, first + together); ++row) mask.set(row);
   }
   return mask;
 }
@@ -60,11 +54,6 @@ void RowMask::expand(std::int64_t first, int n, std::uint8_t* out) const noexcep
     }
   }
   for (; i < n; ++i) out[i] = first + i < rows_ && (*this)[first + i] ? 1 : 0;
-}
-
-RowMask holdout_mask(std::int64_t rows, double holdout, std::uint64_t seed) {
-  constexpr std::uint32_t kHoldoutSplit = 1000;
-  return RowMask::random(rows, 1 - holdout, seed, kHoldoutSplit);
 }
 
 }  // namespace scrm

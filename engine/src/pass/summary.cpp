@@ -152,6 +152,13 @@ bool rounds_to_one(double mean_weight) noexcept {
   return std::abs(mean_weight - 1) <= kRoundedDigits;
 }
 
+bool squares_vanish(const Moments& values) noexcept {
+  constexpr double kSmallest = 1e-150;  // its square is well above the smallest double that has all its digits
+  if (values.count == 0) return false;
+  const double size = std::ldexp(std::max(std::abs(values.lowest), std::abs(values.highest)), values.exponent);
+  return size > 0 && size < kSmallest;
+}
+
 double PropensityHistogram::lower_edge(int bin) noexcept {
   return bin <= 0 ? 0.0 : edges()[static_cast<std::size_t>(std::min(bin, kBins - 1) - 1)];
 }

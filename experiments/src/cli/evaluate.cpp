@@ -17,6 +17,7 @@
 #include "scrm/engine/estimate/as_rewards.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/engine/pass/masked_source.hpp"
+#include "scrm/engine/pass/row_split.hpp"
 #include "scrm/engine/pass/shard_source.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
 #include "scrm/engine/policy/read_policy.hpp"
@@ -92,7 +93,8 @@ void add_rollouts(const EvaluateCommand& command, const Dataset& dataset, const 
 }
 
 /// The rows that learning this policy did not see.
-RowMask held_out_rows(const EvaluateCommand& command, const Dataset& dataset, std::uint64_t begins) {
+RowMask held_out_rows(const EvaluateCommand& command, ShardSource& source, std::uint64_t begins) {
+  const Dataset& dataset = source.dataset();
   const auto training = load_policy(command, command.holdout_of).training;
   const auto fail = [&](const std::string& what) { throw Error(ErrorKind::data, what, {.file = command.holdout_of}); };
   if (!training) fail("does not say which rows it was learned from: only files that `scrm learn` wrote do");
@@ -101,7 +103,10 @@ RowMask held_out_rows(const EvaluateCommand& command, const Dataset& dataset, st
                      counted(training->rows, "row"), counted(dataset.rows(), "row")));
   }
   if (training->holdout == 0) fail("was learned from all of these rows: none were held out");
-  return ~holdout_mask(training->rows, training->holdout, training->seed);
+  if (training->by_cluster && !dataset.schema().cluster)
+    fail("was learned with whole clusters held out, and these rows have no dataset `cluster`");
+  return ~training_rows(source, training->by_cluster ? SplitUnit::cluster : SplitUnit::row, training->holdout,
+                        training->seed, command.common.pass("splitting"));
 }
 
 EvaluationReport evaluate_rows(const EvaluateCommand& command, Dataset dataset) {
@@ -109,7 +114,7 @@ EvaluationReport evaluate_rows(const EvaluateCommand& command, Dataset dataset) 
   ShardSource source(std::move(dataset));
   const auto [policies, warnings] = load_policies(command, source.dataset(), begins);
   if (!command.holdout_of.empty()) {
-    const RowMask mask = held_out_rows(command, source.dataset(), begins);
+    const RowMask mask = held_out_rows(command, source, begins);
     MaskedSource rows(source, mask);
     return evaluate(rows, policies, command.options, command.common.pass("evaluating"));
   }

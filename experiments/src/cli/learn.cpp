@@ -21,6 +21,7 @@
 #include "report/version.hpp"
 #include "scrm/engine/learn/learn.hpp"
 #include "scrm/engine/pass/masked_source.hpp"
+#include "scrm/engine/pass/row_split.hpp"
 #include "scrm/engine/policy/exploration.hpp"
 #include "scrm/engine/policy/match_names.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
@@ -216,8 +217,9 @@ void run_learn(LearnCommand& command) {
                                 fmt::format("reporting {} policies", options.lambdas.size()),
                                 "fewer values of --lambda");
   }
-  const Training training{source.rows(), command.holdout, options.seed, rows.fingerprint()};
-  const RowMask train = holdout_mask(source.rows(), command.holdout, options.seed);
+  const SplitUnit unit = split_unit(source.schema());
+  const Training training{source.rows(), command.holdout, options.seed, rows.fingerprint(), unit == SplitUnit::cluster};
+  const RowMask train = training_rows(source, unit, command.holdout, options.seed, command.common.pass("splitting"));
   const RowMask held_out = ~train;
   context.held_out_rows = held_out.count();
   if (context.held_out_rows > 0) {

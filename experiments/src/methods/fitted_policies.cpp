@@ -27,6 +27,7 @@ LearnOptions FittedPolicies::learn_options(const HyperParameters& run, double ro
   out.whiten = true;
   out.sample_first = false;
   out.keep_start_if_losses_equal = true;
+  out.published_splits = options.protocol == Protocol::published;
   out.minimize.max_iterations = options.max_iterations;
   out.minimize.tolerance = options.tolerance;
   out.minimize.relative_decrease = options.relative_decrease;

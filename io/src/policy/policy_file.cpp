@@ -23,7 +23,7 @@ using Names = std::vector<std::string>;
 const Names kFeatureMaps = {"linear", "quadratic"};
 const Names kMixings = {"joint", "label"};
 const Names kKeys = {"kind", "features", "scale", "epsilon", "mixing", "inputs", "actions", "theta", "training"};
-const Names kTrainingKeys = {"rows", "holdout", "seed", "begins"};
+const Names kTrainingKeys = {"rows", "holdout", "seed", "begins", "by"};
 
 /// The text of a policy file on its way to a Policy; every error names the file and a line.
 class PolicyReader {
@@ -205,6 +205,11 @@ void PolicyReader::read_training(Policy& policy) const {
   };
   training.seed = whole("seed");
   training.begins = whole("begins");
+  if (const toml::node* by = table->get("by")) {
+    const std::string unit = by->value<std::string>().value_or("");
+    if (unit != "row" && unit != "cluster") fail(by, "training.by", "must be \"row\" or \"cluster\"");
+    training.by_cluster = unit == "cluster";
+  }
   policy.training = training;
 }
 

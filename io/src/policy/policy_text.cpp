@@ -51,9 +51,9 @@ std::string training_text(const Policy& policy) {
   const Training& training = *policy.training;
   return fmt::format(
       "\n# The rows it was learned from: `scrm evaluate --holdout-of` judges it on those it did not see.\n"
-      "[training]\nrows     = {}\nholdout  = {}\nseed     = {}\nbegins   = {}\n",
+      "[training]\nrows     = {}\nholdout  = {}\nseed     = {}\nbegins   = {}\n{}",
       training.rows, digits(training.holdout), std::bit_cast<std::int64_t>(training.seed),
-      std::bit_cast<std::int64_t>(training.begins));
+      std::bit_cast<std::int64_t>(training.begins), training.by_cluster ? "by       = \"cluster\"\n" : "");
 }
 
 void require_writable(const Policy& policy, const PolicyFormat& format) {

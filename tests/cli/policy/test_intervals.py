@@ -145,6 +145,18 @@ class Intervals(ProgramTest):
                 self.assertAlmostEqual(found["parameter"] / grid[best], 1, 12)
                 self.assertIsNone(found["high"])
                 self.assertNotIn("ls", differences)
+                # How sure one may be of an outcome: the level at which the best bound of the grid ends there.
+                for beaten in (means[best] - 0.1 * scale, lower[best], means[best] + scale):
+                    policy = run_json("evaluate", data, "--target", "new", "--estimator", "ls", "--at-least", beaten,
+                                      *bounds)["policies"][0]
+                    failing = min(13 * math.exp(min(700, -(m - beaten) * g * rows)) for m, g in zip(means, grid))
+                    said = any("says nothing about --at-least" in w for w in policy["diagnostics"]["warnings"])
+                    self.assertEqual(said, failing >= 1)
+                    found = policy["estimates"][0].get("confidence")
+                    if failing < 1:
+                        self.assertAlmostEqual(found, 1 - failing, 9)
+                    else:
+                        self.assertIsNone(found)
         self.assertNotIn("ls", self.found(data)[0])
         data, _, _ = self.log(100, 22)  # losses above zero
         report = run_json("evaluate", data, "--target", "new", "--estimator", "ls")

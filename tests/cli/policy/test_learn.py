@@ -94,9 +94,61 @@ class Learn(ProgramTest):
             ([data, "--kind", "gaussian", "--holdout", "1"], 2, "--holdout"),
             ([data, "--kind", "gaussian", "--estimator", "magic"], 2, "magic"),
             ([self.dir / "flat.h5", "--kind", "gaussian"], 1, "every loss is 3"),
+            ([self.dir / "flat.h5", "--kind", "gaussian", "--reward"], 1, "every reward is 3"),
         ]:
             self.assertIn(words, run("learn", *arguments, "--out", out, check=code).stderr)
             self.assertFalse(out.exists())
+
+    def test_rewards_are_shown_as_rewards_beside_the_losses_that_are_minimised(self):
+        write_log(self.dir / "earned.h5", context=self.x, action=self.a, loss=-self.y, propensity=self.p,
+                  attributes={"outcome": "reward"})
+        cost = self.learn("--lambda", "auto")
+        earned = run_json("learn", self.dir / "earned.h5", "--start", self.dir / "start.toml", "--out", self.dir / "r.toml")
+        self.assertEqual((cost["value"], cost["logged_value"]), (cost["risk"], cost["logged_loss"]))
+        for loss, reward in (("risk", "value"), ("logged_loss", "logged_value")):
+            self.assertEqual(earned[loss], cost[loss])
+            self.assertEqual(earned[reward], -cost[loss])
+        self.assertEqual([s["value"] for s in earned["lambda_scores"]], [-s["value"] for s in cost["lambda_scores"]])
+
+    def test_very_few_rows_are_told_what_is_missing(self):
+        out = self.dir / "few.toml"
+        for rows in (1, 2, 3):
+            data = write_log(self.dir / f"{rows}.h5", context=self.x[:rows], action=self.a[:rows], loss=self.y[:rows],
+                             propensity=self.p[:rows])
+            for options in ((), ("--lambda", 1), ("--holdout", 0), ("--holdout", 0, "--lambda", 1)):
+                for seed in range(4):
+                    done = run("learn", data, *options, "--seed", seed, "--out", out, "--overwrite", check=None)
+                    self.assertRegex(done.stdout + done.stderr,
+                                     "only one row to learn from|no rows to learn from|cannot be split|written to", rows)
+                    self.assertNotIn("squared", done.stderr)
+
+    def test_losses_whose_squares_vanish_are_refused(self):
+        for size, code in ((1e-140, 0), (1e-160, 1), (1e-300, 1)):
+            data = write_log(self.dir / "tiny.h5", context=self.x, action=self.a, loss=size * self.y, propensity=self.p)
+            done = run("learn", data, "--lambda", 0, "--out", self.dir / "tiny.toml", "--overwrite", check=code)
+            self.assertEqual("so small that its square vanishes" in done.stderr, code == 1)
+            warnings = run_json("evaluate", data, "--policy", self.dir / "start.toml")["policies"][0]["diagnostics"]["warnings"]
+            self.assertEqual(any("their squares vanish" in w for w in warnings), code == 1, (size, warnings))
+
+    def test_rows_of_a_cluster_are_learned_from_or_held_out_together(self):
+        # Every context comes twelve times with a noise of its own: by rows, the held-out ones are old acquaintances.
+        random = np.random.default_rng(5)
+        users = random.permutation(np.repeat(np.arange(300), 12))
+        n = len(users)
+        data = write_log(self.dir / "users.h5", context=self.x[:n], action=self.a[:n], loss=self.y[:n],
+                         propensity=self.p[:n], cluster=users)
+        report = run_json("learn", data, "--lambda", 1, "--holdout", 0.3, "--estimator", "ips", "--out", self.dir / "u.toml")
+        judged = run_json("evaluate", data, "--holdout-of", self.dir / "u.toml", "--estimator", "ips")
+        self.assertEqual(judged["rows"], report["held_out"]["rows"])
+        self.assertEqual(judged["policies"][0]["estimates"][0]["value"], report["held_out"]["value"])
+        self.assertEqual(report["rows"] + report["held_out"]["rows"], n)
+        # Whole users of twelve rows are held out, and not all or none of them.
+        self.assertEqual(judged["rows"] % 12, 0)
+        self.assertEqual(judged["clusters"], judged["rows"] // 12)
+        self.assertIn('by       = "cluster"', (self.dir / "u.toml").read_text())
+        plain = write_log(self.dir / "users.h5", context=self.x[:n], action=self.a[:n], loss=self.y[:n],
+                          propensity=self.p[:n])
+        self.assertIn("no dataset `cluster`", run("evaluate", plain, "--holdout-of", self.dir / "u.toml", check=1).stderr)
 
 
 if __name__ == "__main__":

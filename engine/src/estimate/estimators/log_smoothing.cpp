@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -17,10 +18,17 @@ PointEstimate smoothed(const PolicyTotals& totals) {
         "others";
     return out;
   }
-  const double log_term = std::log(static_cast<double>(totals.smoothed.size()) / (1 - totals.level));
+  // The most certain of the bounds that end at `beaten`: again one may choose among all.
+  const auto grid = static_cast<double>(totals.smoothed.size());
+  double failing = 1;
+  const double log_term = std::log(grid / (1 - totals.level));
   double best = std::numeric_limits<double>::infinity();
   for (const SmoothedTerms& one : totals.smoothed) {
     const double bound = centre + one.terms.true_mean() + log_term / (one.lambda * totals.rows);
+    if (totals.beaten) {
+      const double room = *totals.beaten - centre - one.terms.true_mean();
+      failing = std::min(failing, grid * std::exp(-room * one.lambda * totals.rows));
+    }
     if (!(bound < best)) continue;
     best = bound;
     out.value = centre + one.terms.true_mean();
@@ -28,6 +36,7 @@ PointEstimate smoothed(const PolicyTotals& totals) {
     out.upper_bound = bound;
     out.parameter = one.lambda;
   }
+  if (totals.beaten) out.confidence = 1 - failing;
   if (!out.upper_bound) out.undefined_reason = "its terms are beyond the largest number";
   return out;
 }

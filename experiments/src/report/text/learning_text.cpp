@@ -38,6 +38,11 @@ Estimate in_sign(const Estimate& estimate, Outcome outcome) {
   return outcome == Outcome::reward ? as_rewards(estimate) : estimate;
 }
 
+/// A loss in the outcome's own sign; never -0.
+double in_sign(double loss, Outcome outcome) {
+  return outcome == Outcome::reward ? 0.0 - loss : loss;
+}
+
 /// The fields of an evaluation.
 Json held_out_json(const LearnOutcome& outcome, const LearnContext& context) {
   const Estimate estimate = in_sign(outcome.held_out->estimates.front(), context.outcome);
@@ -86,6 +91,7 @@ Json outcome_json(const LearnOutcome& outcome, const LearnContext& context) {
   const LearnedPolicy& learned = outcome.learned;
   Json json = {{"objective", number_or_null(learned.value.objective)},
                {"risk", number_or_null(learned.value.risk)},
+               {"value", number_or_null(in_sign(learned.value.risk, context.outcome))},
                {"penalty", number_or_null(learned.value.penalty)},
                {"ridge", number_or_null(learned.value.ridge)},
                {"lambda", learned.lambda},
@@ -107,15 +113,15 @@ Json outcome_json(const LearnOutcome& outcome, const LearnContext& context) {
 /// The first and last lines of the path and some in between.
 std::string path_table(const std::vector<PathPoint>& path, Outcome outcome) {
   using Align = Table::Align;
-  const bool reward = outcome == Outcome::reward;
-  Table table({"evaluation", "objective", reward ? "reward" : "risk", "penalty", "gradient norm", "ESS"},
-              {Align::right, Align::right, Align::right, Align::right, Align::right, Align::right});
+  Table table(
+      {"evaluation", "objective", outcome == Outcome::reward ? "reward" : "risk", "penalty", "gradient norm", "ESS"},
+      {Align::right, Align::right, Align::right, Align::right, Align::right, Align::right});
   const std::size_t step = std::max<std::size_t>(1, (path.size() + kPathLines - 1) / kPathLines);
   for (std::size_t i = 0; i < path.size(); ++i) {
     if (i % step != 0 && i + 1 != path.size()) continue;
     const PathPoint& point = path[i];
     table.add({std::to_string(point.evaluation), fmt::format("{:.6f}", point.objective),
-               fmt::format("{:.6f}", reward ? -point.risk : point.risk), fmt::format("{:.6f}", point.penalty),
+               fmt::format("{:.6f}", in_sign(point.risk, outcome)), fmt::format("{:.6f}", point.penalty),
                fmt::format("{:.2e}", point.gradient_norm), point.ess ? with_commas(std::llround(*point.ess)) : "-"});
   }
   return table.text(2);
@@ -174,12 +180,11 @@ std::vector<std::string> learning_warnings(const LearnOutcome& outcome, const Le
   }
   const double spread = context.loss.standard_deviation();
   if (context.estimator != "snips" && spread > 0 && std::abs(context.loss.true_mean()) > kFarFromZero * spread) {
-    const double sign = context.outcome == Outcome::reward ? -1 : 1;
     warnings.push_back(fmt::format(
         "{} lie far from zero (mean {}, standard deviation {}), and {} then prefers policies by the sum of their "
         "weights rather than by what they do; --estimator snips does not care where zero lies",
-        context.outcome == Outcome::reward ? "rewards" : "losses", human_number(sign * context.loss.true_mean()),
-        human_number(spread), context.estimator));
+        context.outcome == Outcome::reward ? "rewards" : "losses",
+        human_number(in_sign(context.loss.true_mean(), context.outcome)), human_number(spread), context.estimator));
   }
   if (outcome.exploration) {
     const std::vector<std::size_t> vanishing = vanishing_actions(outcome);
@@ -204,12 +209,15 @@ Json learning_json(const LearnReport& report, const std::vector<LearnOutcome>& o
   json["threads"] = context.threads;
   json["streamed"] = context.streamed;
   json["logged_loss"] = report.loss.mean;
+  json["logged_value"] = in_sign(report.loss.mean, context.outcome);
   json["alpha"] = report.alpha;
   if (report.clip > 0) json["clip"] = report.clip;
   if (!report.scores.empty()) {
     json["lambda_scores"] = Json::array();
     for (const LambdaScore& score : report.scores) {
-      json["lambda_scores"].push_back({{"lambda", score.lambda}, {"risk", number_or_null(score.risk)}});
+      json["lambda_scores"].push_back({{"lambda", score.lambda},
+                                       {"risk", number_or_null(score.risk)},
+                                       {"value", number_or_null(in_sign(score.risk, context.outcome))}});
     }
   }
   if (outcomes.size() > 1) {
@@ -226,7 +234,7 @@ std::string learning_text(const LearnReport& report, const std::vector<LearnOutc
     const bool reward = context.outcome == Outcome::reward;
     Table table({"lambda", reward ? "held-out reward" : "held-out risk"}, {Table::Align::right, Table::Align::right});
     for (const LambdaScore& score : report.scores)
-      table.add({human_number(score.lambda), human_number(reward ? -score.risk : score.risk)});
+      table.add({human_number(score.lambda), human_number(in_sign(score.risk, context.outcome))});
     text += "lambda by three random splits\n" + table.text(2) + "\n";
   }
   for (const LearnOutcome& outcome : outcomes) {
@@ -237,11 +245,10 @@ std::string learning_text(const LearnReport& report, const std::vector<LearnOutc
                         counted(learned.search.evaluations, "evaluation"));
     text += path_table(learned.path, context.outcome);
     const bool reward = context.outcome == Outcome::reward;
-    const double sign = reward ? -1 : 1;
     text += fmt::format("\n  {} on {}: {} (the logged actions {} {})\n", reward ? "reward" : "risk",
                         counted(static_cast<std::int64_t>(learned.value.rows), "training row"),
-                        human_number(sign * learned.value.risk), reward ? "earned" : "cost",
-                        human_number(sign * report.loss.mean));
+                        human_number(in_sign(learned.value.risk, context.outcome)), reward ? "earned" : "cost",
+                        human_number(in_sign(report.loss.mean, context.outcome)));
     text += held_out_text(outcome, context);
     text += exploration_text(outcome);
     text += fmt::format("  written to {}\n", styled(outcome.path, Style::strong));

@@ -42,6 +42,7 @@ struct Training {
   double holdout = 0;        ///< share of rows that learning did not see
   std::uint64_t seed = 0;    ///< which of them
   std::uint64_t begins = 0;  ///< a fingerprint of the data's first rows
+  bool by_cluster = false;   ///< whole clusters were held out, rather than rows
 };
 
 /// A kind and its parameters. Scores are θ₀ + θ·φ(x), φ the feature map, one for each row of theta; what they, scale, ε

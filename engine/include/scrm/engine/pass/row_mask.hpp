@@ -11,7 +11,8 @@ class RowMask {
   explicit RowMask(std::int64_t rows, bool all = true);
 
   /// Every row is in with probability `share`, by a draw keyed by (seed, split, row): the same at any thread count.
-  static RowMask random(std::int64_t rows, double share, std::uint64_t seed, std::uint32_t split);
+  /// With `together` above 1, that many consecutive rows have one draw.
+  static RowMask random(std::int64_t rows, double share, std::uint64_t seed, std::uint32_t split, int together = 1);
 
   std::int64_t rows() const noexcept { return rows_; }
   std::int64_t count() const noexcept;
@@ -30,8 +31,5 @@ class RowMask {
   std::int64_t rows_;
   std::vector<std::uint64_t> words_;
 };
-
-/// The rows to learn from when this share of all is held out for judging; kept apart from the splits that choose λ.
-RowMask holdout_mask(std::int64_t rows, double holdout, std::uint64_t seed);
 
 }  // namespace scrm

@@ -20,6 +20,9 @@ double z_score(const Moments& moments, double value) noexcept;
 /// with many rows even that is many standard errors, and no sign of wrong propensities.
 bool rounds_to_one(double mean_weight) noexcept;
 
+/// Whether the values are not all zero, but so small that their squares lose digits or are zero.
+bool squares_vanish(const Moments& values) noexcept;
+
 /// Counts of propensities between round numbers: bin edges 1, 2 and 5 times each power of ten, what lies outside in the
 /// first and the last bin.
 struct PropensityHistogram {

@@ -1,0 +1,121 @@
+#include "learn/lambda_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "learn/searches.hpp"
+#include "scrm/engine/pass/row_split.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/io/file/spelling.hpp"
+
+namespace scrm {
+namespace {
+
+constexpr int kSplits = 3;
+constexpr double kTrainShare = 0.75;
+
+/// Both sides of every split that has rows on both.
+struct Splits {
+  std::vector<RowMask> train, test;
+};
+
+Splits split(Source& source, const LearnOptions& options, const PassOptions& pass) {
+  std::array<std::uint32_t, kSplits> numbers;
+  std::iota(numbers.begin(), numbers.end(), 0U);
+  const SplitUnit unit = split_unit(source.schema());
+  std::vector<RowMask> parts;
+  if (options.published_splits) {
+    for (const std::uint32_t number : numbers)
+      parts.push_back(RowMask::random(source.rows(), kTrainShare, options.seed, number));
+  } else {
+    parts = split_rows(source, unit, kTrainShare, options.seed, numbers, pass);
+  }
+  const RowMask all = options.rows != nullptr ? *options.rows : RowMask(source.rows());
+  Splits out;
+  for (const RowMask& part : parts) {
+    RowMask larger = all & part, smaller = all & ~part;
+    // Few rows or clusters may all fall on one side, and a variance needs two.
+    if (larger.count() < 2 || smaller.count() == 0) continue;
+    out.train.push_back(std::move(larger));
+    out.test.push_back(std::move(smaller));
+  }
+  if (out.train.empty()) {
+    throw Error(ErrorKind::data,
+                fmt::format("{} cannot be split to choose lambda; give lambda as a number",
+                            unit == SplitUnit::cluster ? "rows of so few clusters" : count_of(all.count(), "row")));
+  }
+  return out;
+}
+
+/// What a held-out value counts as when λ are compared. A ratio of sums is as low as its luckiest rows where hardly any
+/// row has weight, and with few rows that is true of some λ at every look: the choice would go to the policy that is
+/// furthest from the logs. So it is raised by its standard error, √(V(y)/ESS).
+double compared_risk(const ObjectiveValue& value, const ObjectiveRules& rules, double spread, bool published) {
+  const bool ratio = rules.estimator->learning->form == RiskForm::ratio;
+  if (!ratio || published || !value.ess || !(*value.ess > 0)) return value.risk;
+  return value.risk + spread / std::sqrt(*value.ess);
+}
+
+/// λ whose searches fit into memory at once. They are scored and let go before the next.
+std::size_t lambdas_together(const ObjectiveProblem& problem, std::size_t lambdas, std::size_t memory) {
+  if (memory == 0) return lambdas;
+  // Half at most, so that searches under way and passes have the rest.
+  const std::size_t bytes = kSplits * search_bytes(problem.policy);
+  return std::clamp<std::size_t>(memory / 2 / bytes, 1, lambdas);
+}
+
+}  // namespace
+
+std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& problem, double spread,
+                                       const LearnOptions& options, const PassOptions& pass) {
+  const std::size_t together = lambdas_together(problem, options.lambdas.size(), pass.memory);
+  const PassOptions inner = beside_searches(source, problem.policy, together * kSplits, 2 * kSplits + 3, pass);
+  const Splits splits = split(source, options, inner);
+  LearnOptions part = options;
+  std::vector<LambdaScore> scores;
+  for (std::size_t first = 0; first < options.lambdas.size(); first += together) {
+    const auto lambdas = std::span(options.lambdas).subspan(first, std::min(together, options.lambdas.size() - first));
+    if (options.on_share) {
+      part.on_share = [&, all = static_cast<double>(options.lambdas.size())](double share) {
+        options.on_share((static_cast<double>(first) + share * static_cast<double>(lambdas.size())) / all);
+      };
+    }
+    std::vector<Search> searches;
+    for (const double lambda : lambdas) {
+      for (const RowMask& rows : splits.train) {
+        ObjectiveProblem one = problem;
+        one.rules.lambda = lambda;
+        one.rows = &rows;
+        searches.push_back({.start = std::move(one)});
+      }
+    }
+    run_searches(source, searches, part, inner);
+    std::vector<ObjectiveProblem> held_out;
+    for (std::size_t i = 0; i < searches.size(); ++i) {
+      require_objective(searches[i].result);
+      ObjectiveProblem one = problem;
+      one.policy = std::move(searches[i].result.policy);
+      one.rules.lambda = 0;
+      one.rules.l2 = 0;
+      one.rows = &splits.test[i % splits.test.size()];
+      held_out.push_back(std::move(one));
+    }
+    searches.clear();
+    const std::vector<ObjectiveValue> values = evaluate_objectives(source, held_out, inner, options.skip_bad_rows);
+    for (std::size_t l = 0; l < lambdas.size(); ++l) {
+      double sum = 0;
+      for (std::size_t s = 0; s < splits.test.size(); ++s)
+        sum += compared_risk(values[l * splits.test.size() + s], problem.rules, spread, options.published_splits);
+      scores.push_back({lambdas[l], sum / static_cast<double>(splits.test.size())});
+    }
+  }
+  return scores;
+}
+
+}  // namespace scrm
