@@ -3,6 +3,7 @@
 #include "policy/kinds/policy_kinds.hpp"
 #include "scrm/kernels/scores/densities.hpp"
 #include "scrm/kernels/scores/score_gradients.hpp"
+#include "scrm/kernels/vector/elementary.hpp"
 
 namespace scrm {
 namespace {
@@ -41,6 +42,25 @@ void sample_tile(const Policy& policy, const Block&, const ScoreTile& all, int r
   actions.category()[row] = draw_action(policy, all.scores + (row - all.first_row), all.stride, random);
 }
 
+void probabilities(const Policy& policy, int actions, int rows, std::int64_t stride, double* scores) {
+  for (int i = 0; i < rows; ++i) {
+    double highest = scores[i];
+    for (int k = 1; k < actions; ++k) highest = std::max(highest, scores[k * stride + i]);
+    for (int k = 0; k < actions; ++k) scores[k * stride + i] -= highest;
+  }
+  double total[kScoreTileRows] = {};
+  for (int k = 0; k < actions; ++k) {
+    double* column = scores + k * stride;
+    exp_array(column, column, rows);
+    for (int i = 0; i < rows; ++i) total[i] += column[i];
+  }
+  for (int i = 0; i < rows; ++i) total[i] = (1 - policy.epsilon) / total[i];
+  for (int k = 0; k < actions; ++k) {
+    double* column = scores + k * stride;
+    for (int i = 0; i < rows; ++i) column[i] = column[i] * total[i] + policy.epsilon / actions;
+  }
+}
+
 }  // namespace
 
 /// One of K actions with probability (1−ε) softmax(scores) + ε/K.
@@ -62,6 +82,7 @@ PolicyKindDefinition softmax_kind() {
           [](const Policy& policy, const Block& block, const ScoreTile& all, double* scores, double* log_density) {
             softmax_gradient(all, block.category, policy.epsilon, scores, log_density);
           },
+      .action_probabilities = probabilities,
       .sample = sample,
       .sample_tile = sample_tile,
   };
