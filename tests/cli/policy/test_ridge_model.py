@@ -209,8 +209,8 @@ class RidgeModel(ProgramTest):
             self.assertEqual({**report, "seconds": 0, "threads": 0}, {**again, "seconds": 0, "threads": 0})
 
     def test_a_right_model_narrows_intervals_that_still_hold(self):
-        # 120 logs; coverage of a 95 % interval below 88 % has a probability of 0.2 %.
-        n, k, logs = 400, 3, 120
+        # 60 logs; an interval that holds in 95 % of them holds in fewer than 50 in 1 of 10,000 tries.
+        n, k, logs = 400, 3, 60
         theta = np.random.default_rng(0).normal(size=(k, 3))
         policy = self.policy(f'kind = "softmax"\ntheta = {toml_rows(theta)}\n')
         data = self.dir / "a.h5"
@@ -222,12 +222,12 @@ class RidgeModel(ProgramTest):
             _, found = self.estimates(data, policy, "--interval", "normal")
             held += found["dr"]["low"] <= truth <= found["dr"]["high"]
             narrower += found["dr"]["stderr"] < found["ips"]["stderr"]
-        self.assertGreaterEqual(held, 0.88 * logs)
+        self.assertGreaterEqual(held, 50)
         self.assertEqual(narrower, logs)
 
     def test_a_wrong_model_leaves_dr_unbiased_and_dm_not(self):
-        # 60 logs; the mean of dr lies further than 4 of its standard errors from the truth in 6 of 100,000 tries.
-        n, k, logs = 1000, 2, 60
+        # 30 logs; the mean of dr lies further than 4 of its standard errors from the truth in 4 of 10,000 tries.
+        n, k, logs = 2000, 2, 30
         theta = np.array([[0.0, 0.0], [0.0, 8.0]])
         policy = self.policy(f'kind = "softmax"\ntheta = {toml_rows(theta)}\n')
         data = self.dir / "a.h5"
@@ -249,7 +249,7 @@ class RidgeModel(ProgramTest):
     def test_noise_is_not_learned_by_heart(self):
         # Outcomes are noise around one, and features are a quarter of the rows. A model that has seen the rows it
         # corrects takes part of each loss for its own; the built-in one has not. As above 4 standard errors.
-        n, k, logs = 240, 2, 40
+        n, k, logs = 240, 2, 25
         d = n // 4
         policy = self.policy(f'kind = "softmax"\ntheta = {toml_rows(np.c_[[1.0, -1.0], np.zeros((k, d))])}\n')
         pi = softmax(np.array([[1.0, -1.0]]))[0]

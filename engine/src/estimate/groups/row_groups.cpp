@@ -128,7 +128,9 @@ void RowGroups::add_block(const Block& block, std::size_t policy, const double* 
 void RowGroups::add_block_terms(const Block& block, std::size_t policy, std::size_t at, const double* terms) {
   const std::size_t column = table_.layout.policy(policy) + at;
   each_group(block, [&](double* sums, int first, int end) {
-    for (int i = first; i < end; ++i) sums[column] += terms[i];
+    double total = sums[column];  // in a register: a sum in memory would wait for itself
+    for (int i = first; i < end; ++i) total += terms[i];
+    sums[column] = total;
   });
 }
 

@@ -1,6 +1,7 @@
 /// Folds: which part of the rows is left out when a row is predicted.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -25,9 +26,19 @@ class Folds {
     return fold_of(static_cast<std::uint64_t>(block.first_row / kBlockRows));
   }
 
-  int of_row(const Block& block, int row) const {
-    if (by_block_) return *of_block(block);
-    return fold_of(static_cast<std::uint64_t>(block.cluster != nullptr ? block.cluster[row] : block.first_row + row));
+  using OfRows = std::array<std::uint8_t, kBlockRows>;
+
+  OfRows of_rows(const Block& block) const {
+    OfRows folds;
+    if (const std::optional<int> all = of_block(block)) {
+      folds.fill(static_cast<std::uint8_t>(*all));
+      return folds;
+    }
+    for (int i = 0; i < block.rows; ++i) {
+      const std::int64_t number = block.cluster != nullptr ? block.cluster[i] : block.first_row + i;
+      folds[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(fold_of(static_cast<std::uint64_t>(number)));
+    }
+    return folds;
   }
 
  private:

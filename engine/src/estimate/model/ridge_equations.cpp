@@ -93,7 +93,7 @@ ReductionBytes RidgeReduction::bytes() const {
 }
 
 /// Rows by fold and equation; those of (fold, equation) are [begins[k], begins[k + 1]), k = fold · count + equation.
-void RidgeReduction::sort_rows(const Block& block, Scratch& scratch) const {
+void RidgeReduction::sort_rows(const Block& block, const Folds::OfRows& folds, Scratch& scratch) const {
   const auto keys = static_cast<std::size_t>(Folds::kCount * count_);
   scratch.begins.assign(keys + 1, 0);
   scratch.rows.resize(kBlockRows);
@@ -101,7 +101,7 @@ void RidgeReduction::sort_rows(const Block& block, Scratch& scratch) const {
   for (int i = 0; i < block.rows; ++i) {
     const int equation = (shape_.kind == ActionKind::categorical ? block.category[i] : 0) - first_;
     const bool here = equation >= 0 && equation < count_;
-    key[static_cast<std::size_t>(i)] = here ? folds_.of_row(block, i) * count_ + equation : -1;
+    key[static_cast<std::size_t>(i)] = here ? folds[static_cast<std::size_t>(i)] * count_ + equation : -1;
     if (here) ++scratch.begins[static_cast<std::size_t>(key[static_cast<std::size_t>(i)]) + 1];
   }
   for (std::size_t k = 1; k <= keys; ++k) scratch.begins[k] += scratch.begins[k - 1];
@@ -120,13 +120,14 @@ void RidgeReduction::compute(const Block& block, Partial& out) const {
     fold.products.clear();
     fold.rows = fold.loss = 0;
   }
+  const Folds::OfRows folds = folds_.of_rows(block);
   for (int i = 0; i < block.rows; ++i) {
-    RidgeSums::Fold& fold = sums.folds[static_cast<std::size_t>(folds_.of_row(block, i))];
+    RidgeSums::Fold& fold = sums.folds[folds[static_cast<std::size_t>(i)]];
     fold.rows += 1;
     fold.loss += units_.loss.of(block.loss[i]);
   }
   const Pool<Scratch>::Lease scratch = scratch_.lease();
-  sort_rows(block, *scratch);
+  sort_rows(block, folds, *scratch);
   const int side = static_cast<int>(shape_.width() + 1), most = rows_at_once();
   scratch->features.resize(static_cast<std::size_t>(most) * static_cast<std::size_t>(side));
   const std::size_t square = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);

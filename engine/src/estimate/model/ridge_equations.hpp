@@ -42,7 +42,7 @@ class RidgeReduction final : public SizedReduction {
     std::vector<double> features;
   };
   int rows_at_once() const noexcept;
-  void sort_rows(const Block& block, Scratch& scratch) const;
+  void sort_rows(const Block& block, const Folds::OfRows& folds, Scratch& scratch) const;
 
   const RidgeShape& shape_;
   const RidgeUnits& units_;

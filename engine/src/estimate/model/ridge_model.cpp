@@ -35,15 +35,16 @@ class CrossFittedRidge : public OutcomeModel {
   int outputs() const { return matrices_.front().policy().outputs; }
   const ScoreMatrix& matrix(int fold) const { return matrices_[static_cast<std::size_t>(fold)]; }
 
-  /// predict(fold, out) for the rows [first, first + count) of a block, of which each is taken from its own fold.
+  /// predict(fold, out) for rows [first, first + count) of a block, of which each is taken from its own fold.
   template <class Predict>
-  void by_fold(const Block& block, int first, int count, double* out, Predict predict) const {
+  void by_fold(const Block& block, const Folds::OfRows& folds, int first, int count, double* out,
+               Predict predict) const {
     if (const std::optional<int> fold = folds_.of_block(block)) return predict(*fold, out);
     alignas(kColumnAlignment) double one[kBlockRows];
     for (int fold = 0; fold < Folds::kCount; ++fold) {
       predict(fold, one);
       for (int i = 0; i < count; ++i) {
-        if (folds_.of_row(block, first + i) == fold) out[i] = one[i];
+        if (folds[static_cast<std::size_t>(first + i)] == fold) out[i] = one[i];
       }
     }
   }
@@ -117,7 +118,7 @@ class FactorRidge final : public CrossFittedRidge {
  private:
   void combine(const Block& block, const double* factors, PolicyScratch& scratch, double* out) const {
     double* scores = scratch.columns(kModelScoresSlot, outputs());
-    by_fold(block, 0, block.rows, out, [&](int fold, double* one) {
+    by_fold(block, folds_.of_rows(block), 0, block.rows, out, [&](int fold, double* one) {
       matrix(fold).scores(block, scratch, scores);
       std::copy_n(scores, block.rows, one);
       for (std::int64_t o = 1; o < outputs(); ++o) {
@@ -151,10 +152,11 @@ class ActionRidge final : public CrossFittedRidge {
   void expectation(const Block& block, const TargetPolicy& policy, PolicyScratch& scratch, double* out) const override {
     double* probabilities = scratch.columns(kModelScoresSlot, tile_columns());
     alignas(kColumnAlignment) double scores[kScoreTileActions * kScoreTileRows];
+    const Folds::OfRows folds = folds_.of_rows(block);
     for (int first = 0; first < block.rows; first += kScoreTileRows) {
       const int rows = score_tile_rows(first, block.rows), valid = std::min(rows, block.rows - first);
       policy.action_probabilities(block, first, rows, probabilities);
-      by_fold(block, first, valid, out + first, [&](int fold, double* one) {
+      by_fold(block, folds, first, valid, out + first, [&](int fold, double* one) {
         std::fill_n(one, valid, 0.0);
         for (int action = 0; action < outputs(); action += kScoreTileActions) {
           const int count = std::min(kScoreTileActions, outputs() - action);
@@ -184,9 +186,10 @@ class ActionRidge final : public CrossFittedRidge {
     const std::int64_t width = matrix(0).policy().row_length();
     const auto* context = static_cast<const T*>(block.context);
     std::array<const double*, kBlockRows> theta;
+    const Folds::OfRows folds = folds_.of_rows(block);
     for (int i = 0; i < block.rows; ++i) {
       theta[static_cast<std::size_t>(i)] =
-          matrix(folds_.of_row(block, i)).policy().theta.data() + block.category[i] * width;
+          matrix(folds[static_cast<std::size_t>(i)]).policy().theta.data() + block.category[i] * width;
       out[i] = theta[static_cast<std::size_t>(i)][0];
     }
     for (std::int64_t j = 0; j < block.features; ++j) {

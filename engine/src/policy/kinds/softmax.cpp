@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cassert>
 #include <cmath>
 
 #include "policy/kinds/policy_kinds.hpp"
@@ -43,14 +45,15 @@ void sample_tile(const Policy& policy, const Block&, const ScoreTile& all, int r
 }
 
 void probabilities(const Policy& policy, int actions, int rows, std::int64_t stride, double* scores) {
-  for (int i = 0; i < rows; ++i) {
-    double highest = scores[i];
-    for (int k = 1; k < actions; ++k) highest = std::max(highest, scores[k * stride + i]);
-    for (int k = 0; k < actions; ++k) scores[k * stride + i] -= highest;
+  assert(rows <= kScoreTileRows);
+  double highest[kScoreTileRows], total[kScoreTileRows] = {};
+  std::copy_n(scores, rows, highest);
+  for (int k = 1; k < actions; ++k) {
+    for (int i = 0; i < rows; ++i) highest[i] = std::max(highest[i], scores[k * stride + i]);
   }
-  double total[kScoreTileRows] = {};
   for (int k = 0; k < actions; ++k) {
     double* column = scores + k * stride;
+    for (int i = 0; i < rows; ++i) column[i] -= highest[i];
     exp_array(column, column, rows);
     for (int i = 0; i < rows; ++i) total[i] += column[i];
   }
