@@ -36,6 +36,8 @@ std::string inapplicable_reason(const Estimator& estimator, const EvaluateOption
                                 const TargetPolicy& policy) {
   const std::string reason = estimator.inapplicable_reason(schema, policy);
   if (!reason.empty() || !estimator.needs_model) return reason;
+  if (options.model && estimator.label_sums && !options.model->is_linear_in_labels())
+    return "it needs a model that is linear in the labels, as that of --model ridge is";
   return options.model
              ? options.model->inapplicable_reason(policy)
              : "there is no model: --model ridge fits one, --model NAME reads the predictions of an outside one";
@@ -236,6 +238,16 @@ PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& 
   return out;
 }
 
+/// Whoever gave a model should know why its estimators are not there.
+void say_where_model_is_missing(const OutcomeModel& model, const std::vector<NamedPolicy>& policies,
+                                EvaluationReport& report) {
+  for (std::size_t p = 0; p < policies.size(); ++p) {
+    const std::string reason = model.inapplicable_reason(*policies[p].policy);
+    if (!reason.empty())
+      report.policies[p].diagnostics.warnings.push_back("there are no estimates by the model: " + reason);
+  }
+}
+
 /// M is known now: the largest weights come down to it.
 void clip_groups(PassOutcome& outcome, const WeightOptions& rules) {
   for (std::size_t p = 0; p < outcome.sums.weights.size() && rules.clip == 0; ++p) {
@@ -301,6 +313,7 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   const bool reward = source.schema().outcome == Outcome::reward;
   report_policies({outcome.sums, chosen, extra, rules, baseline, options, outcome.groups(), totals, clustered, reward},
                   policies, facts, report);
+  if (options.model && options.estimators.empty()) say_where_model_is_missing(*options.model, policies, report);
   return report;
 }
 

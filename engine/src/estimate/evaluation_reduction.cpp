@@ -15,6 +15,7 @@ struct EvaluationReduction::BaselineColumns {
   alignas(kColumnAlignment) double excess[kBlockRows];      // S of the additive estimator
   alignas(kColumnAlignment) double prediction[kBlockRows];  // those of ModelColumnsOfBlock
   alignas(kColumnAlignment) double model_terms[kBlockRows];
+  alignas(kColumnAlignment) double additive_terms[kBlockRows];
   TopRows top;
 };
 
@@ -176,7 +177,7 @@ void EvaluationReduction::add_policy(const Block& block, std::size_t p, double* 
   add_groups(block, p, weights, labels ? excess : nullptr, sums);
   if (extras_.sequence_centre) add_epochs(block, p, weights, base, sums);
   if (!extras_.smoothed.empty()) add_smoothed(block, p, weights, sums);
-  if (has_model(p)) add_model(block, p, weights, base, scratch, columns, sums);
+  if (has_model(p)) add_model(block, p, weights, labels ? excess : nullptr, base, scratch, columns, sums);
   for (std::size_t g = 0; g < extra_.given.size(); ++g) add_given_terms(block, p, g, weights, base, sums);
   if (baseline_.kind == Baseline::Kind::logged) {
     compute_logged_difference(block, weights, rules_, sums.weights[p], sums.difference[p]);
@@ -195,29 +196,39 @@ void EvaluationReduction::add_policy(const Block& block, std::size_t p, double* 
   }
 }
 
-void EvaluationReduction::add_model(const Block& block, std::size_t p, const double* weights, BaselineColumns& base,
-                                    PolicyScratch& scratch, ModelColumnsOfBlock& columns, EvaluationSums& sums) const {
+void EvaluationReduction::add_model(const Block& block, std::size_t p, const double* weights, const double* excess,
+                                    BaselineColumns& base, PolicyScratch& scratch, ModelColumnsOfBlock& columns,
+                                    EvaluationSums& sums) const {
   extras_.model->expectation(block, *policies_[p].policy, scratch, columns.prediction);
   sums.model[p] = model_sums(block.rows, weights, columns);
   alignas(kColumnAlignment) double column[kBlockRows];
   add_group_terms(block, p, layout_.model(), columns.prediction, sums);
   for (int i = 0; i < block.rows; ++i) column[i] = weights[i] * columns.residual[i];
   add_group_terms(block, p, layout_.model() + 1, column, sums);
+  alignas(kColumnAlignment) double additive[kBlockRows];
+  if (excess != nullptr) {
+    for (int i = 0; i < block.rows; ++i) additive[i] = columns.prediction[i] + columns.residual[i] * (1 + excess[i]);
+    add_group_terms(block, p, layout_.model() + 2, additive, sums);
+    sums.model[p].additive = column_moments(additive, block.rows);
+  }
   add_tuned_terms(block, p, weights, columns, sums);
   if (baseline_.is(p)) {
     std::copy_n(columns.prediction, block.rows, base.prediction);
     std::copy_n(columns.terms, block.rows, base.model_terms);
+    if (excess != nullptr) std::copy_n(additive, block.rows, base.additive_terms);
     return;
   }
   const bool logged = baseline_.kind == Baseline::Kind::logged;
   if (baseline_.kind == Baseline::Kind::none || (!logged && !has_model(baseline_.policy))) return;
   const auto moments_of_difference = [&](const double* own, const double* other) {
-    for (int i = 0; i < block.rows; ++i) column[i] = own[i] - other[i];
+    for (int i = 0; i < block.rows; ++i) column[i] = own[i] - (logged ? block.loss[i] : other[i]);
     return column_moments(column, block.rows);
   };
-  sums.model_difference[p] = {
-      .prediction = moments_of_difference(columns.prediction, logged ? block.loss : base.prediction),
-      .terms = moments_of_difference(columns.terms, logged ? block.loss : base.model_terms)};
+  ModelDifference& difference = sums.model_difference[p];
+  difference.prediction = moments_of_difference(columns.prediction, base.prediction);
+  difference.terms = moments_of_difference(columns.terms, base.model_terms);
+  if (excess != nullptr && (logged || has_labels(baseline_.policy)))
+    difference.additive = moments_of_difference(additive, base.additive_terms);
 }
 
 void EvaluationReduction::add_tuned_terms(const Block& block, std::size_t p, const double* weights,
@@ -270,6 +281,7 @@ void EvaluationReduction::add_block_sums(const Block& block, EvaluationSums& sum
     if (!has_model(p)) continue;
     own[layout_.model()] = sums.model[p].prediction.true_mean() * block.rows;
     own[layout_.model() + 1] = sums.model[p].residual.true_mean() * block.rows;
+    own[layout_.model() + 2] = sums.model[p].additive.true_mean() * block.rows;
     for (std::size_t c = 0; c < extra_.tuned_columns(); ++c)
       own[layout_.tuned(0, c)] = sums.tuned[p * extra_.tuned_columns() + c].true_mean() * block.rows;
   }

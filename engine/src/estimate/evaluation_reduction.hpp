@@ -76,8 +76,8 @@ class EvaluationReduction final : public SizedReduction {
   void add_epochs(const Block& block, std::size_t p, const double* weights, const BaselineColumns& base,
                   EvaluationSums& sums) const;
   void add_smoothed(const Block& block, std::size_t p, const double* weights, EvaluationSums& sums) const;
-  /// `columns` has the residuals already.
-  void add_model(const Block& block, std::size_t p, const double* weights, BaselineColumns& base,
+  /// `columns` has the residuals already; `excess` is the additive estimator's S or null.
+  void add_model(const Block& block, std::size_t p, const double* weights, const double* excess, BaselineColumns& base,
                  PolicyScratch& scratch, ModelColumnsOfBlock& columns, EvaluationSums& sums) const;
   void add_tuned_terms(const Block& block, std::size_t p, const double* weights, const ModelColumnsOfBlock& columns,
                        EvaluationSums& sums) const;

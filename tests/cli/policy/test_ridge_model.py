@@ -165,12 +165,19 @@ class RidgeModel(ProgramTest):
         one = 0.8 / (1 + np.exp(-(theta[:, 0] + x @ theta[:, 1:].T))) + 0.1
         for mixing in ("joint", "label"):
             policy = self.policy(f'kind = "multilabel"\nepsilon = 0.2\nmixing = "{mixing}"\ntheta = {toml_rows(theta)}\n')
-            _, found = self.estimates(data, policy)
+            report, found = self.estimates(data, policy)
             plain = (one - 0.1) / 0.8
             logged = np.where(bits == 1, plain, 1 - plain)
             pi = (0.8 * logged + 0.1).prod(axis=1) if mixing == "label" else 0.8 * logged.prod(axis=1) + 0.2 / 2**k
             with self.subTest(mixing=mixing):
                 self.check(found, predict(2 * one - 1), y - predict(signs), pi * 2**k)
+                label = np.where(bits == 1, one, 1 - one)
+                t = predict(2 * one - 1) + (y - predict(signs)) * (1 + (label / (0.5 + label / n) - 1).sum(axis=1))
+                self.assertAlmostEqual(found["additive-dr"]["value"], t.mean(), 8)
+                self.assertAlmostEqual(found["additive-dr"]["stderr"], t.std(ddof=1) / np.sqrt(n), 8)
+                self.assertLess(found["additive-dr"]["stderr"], found["additive"]["stderr"])
+                minus = {e["estimator"]: e for e in report["policies"][0]["difference"]["estimates"]}["additive-dr"]
+                self.assertAlmostEqual(minus["stderr"], (t - y).std(ddof=1) / np.sqrt(n), 8)
 
     def test_clusters_stay_in_one_fold(self):
         n, d, k = 1000, 2, 2

@@ -13,7 +13,7 @@ std::vector<const Estimator*>& registry() {
   static std::vector<const Estimator*> all = {&kIpsEstimator,      &kClippedEstimator,  &kSnipsEstimator,
                                               &kIpsIxEstimator,    &kAdditiveEstimator, &kLogSmoothingEstimator,
                                               &kDmEstimator,       &kDrEstimator,       &kSndrEstimator,
-                                              &kSwitchDrEstimator, &kDrosEstimator};
+                                              &kSwitchDrEstimator, &kDrosEstimator,     &kAdditiveDrEstimator};
   return all;
 }
 
@@ -165,7 +165,8 @@ double influence_of(const Estimator& estimator, const ReplicateTotals& all, cons
                                 .additive_u = all.additive_u + share * group.additive_u,
                                 .additive_s = all.additive_s + share * group.additive_s,
                                 .prediction = all.prediction + share * group.prediction,
-                                .residual = all.residual + share * group.residual});
+                                .residual = all.residual + share * group.residual,
+                                .additive_terms = all.additive_terms + share * group.additive_terms});
   };
   return (with(kStep) - with(-kStep)) / (2 * kStep) * all.rows;
 }

@@ -54,7 +54,8 @@ ReplicateTotals GroupLayout::totals(const double* sums, std::size_t p, const Est
           .additive_u = extra_.labels ? own[kOwn] : 0,
           .additive_s = extra_.labels ? own[kOwn + 1] : 0,
           .prediction = extra_.model ? own[model()] : 0,
-          .residual = extra_.model ? own[model() + 1] : 0};
+          .residual = extra_.model ? own[model() + 1] : 0,
+          .additive_terms = extra_.model ? own[model() + 2] : 0};
 }
 
 double GroupLayout::value(const double* sums, const EstimateColumn& column) const {

@@ -39,7 +39,7 @@ class GroupLayout {
   // Shared by all policies.
   static constexpr std::size_t kRows = 0, kLoss = 1, kShared = 2;
   // Of a policy, from policy(p) on: w, w y, min(w, M) y, w_ix y; with labels y + y S and S; then the given terms;
-  // with a model q_π and w (y − q), then the tuned terms, those of each estimator by scale.
+  // with a model q_π, w (y − q) and q_π + (y − q) (1 + S), then the tuned terms, those of each estimator by scale.
   static constexpr std::size_t kWeight = 0, kWeightedLoss = 1, kClipped = 2, kIx = 3, kOwn = 4;
 
   GroupLayout(std::size_t policies, const ExtraTerms& extra);
@@ -52,10 +52,10 @@ class GroupLayout {
   std::size_t load() const noexcept { return policies_ * (extra_.model ? policy_width_ / model() : 1); }
   /// Of the given terms, within a policy.
   std::size_t given(std::size_t g) const noexcept { return kOwn + (extra_.labels ? 2 : 0) + g; }
-  /// Of the model's two columns, and of the tuned terms, within a policy.
+  /// Of the model's three columns, and of the tuned terms, within a policy.
   std::size_t model() const noexcept { return given(extra_.given.size()); }
   std::size_t tuned(std::size_t t, std::size_t scale) const noexcept {
-    return model() + 2 + t * extra_.scales.size() + scale;
+    return model() + 3 + t * extra_.scales.size() + scale;
   }
 
   /// Which scale a tuned estimator has for a policy: the largest until it is chosen.

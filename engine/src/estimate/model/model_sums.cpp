@@ -33,11 +33,13 @@ void ModelSums::merge(const ModelSums& later) noexcept {
   terms.merge(later.terms);
   residual.merge(later.residual);
   joint.merge(later.joint);
+  additive.merge(later.additive);
 }
 
 void ModelDifference::merge(const ModelDifference& later) noexcept {
   prediction.merge(later.prediction);
   terms.merge(later.terms);
+  additive.merge(later.additive);
 }
 
 ModelSums model_sums(int rows, const double* weights, ModelColumnsOfBlock& columns) noexcept {
@@ -49,7 +51,8 @@ ModelSums model_sums(int rows, const double* weights, ModelColumnsOfBlock& colum
   ModelSums out{.prediction = column_moments(columns.prediction, rows),
                 .terms = column_moments(columns.terms, rows),
                 .residual = column_moments(weighted, rows),
-                .joint = {}};
+                .joint = {},
+                .additive = {}};
   const Moments weight = column_moments(weights, rows);
   TripleMoments& joint = out.joint;
   joint.count = rows;

@@ -88,7 +88,7 @@ ReductionBytes RidgeReduction::bytes() const {
   bytes.partial = static_cast<std::size_t>(Folds::kCount * count_) * side * side * sizeof(double);
   bytes.scratch = (static_cast<std::size_t>(rows_at_once()) * side) * sizeof(double) +
                   (static_cast<std::size_t>(Folds::kCount * count_) + kBlockRows) * sizeof(int);
-  bytes.help = "another --model";
+  bytes.help = "an outside model (--model NAME)";
   return bytes;
 }
 

@@ -74,6 +74,8 @@ class FactorRidge final : public CrossFittedRidge {
                       : "its bits have no probabilities of their own";
   }
 
+  bool is_linear_in_labels() const override { return kind_ == ActionKind::multilabel; }
+
   void logged(const Block& block, PolicyScratch& scratch, double* out) const override {
     double* factors = scratch.columns(kModelFactorsSlot, outputs() - 1);
     if (kind_ == ActionKind::continuous) {
@@ -285,7 +287,7 @@ std::shared_ptr<const OutcomeModel> fit_ridge_model(Source& source, const RidgeO
   ledger.charge(2 * weights + static_cast<std::size_t>(solvers) * solve_ridge_bytes(shape),
                 fmt::format("a ridge model with {} features{}", shape.width(),
                             shape.equations > 1 ? fmt::format(" for each of {} actions", shape.equations) : ""),
-                "--model none or an outside model");
+                "an outside model (--model NAME)");
   PassOptions inner = pass;
   inner.memory = ledger.left();
   const std::vector<RidgeSolution> solutions = solve_all(source, shape, units, folds, options, inner);

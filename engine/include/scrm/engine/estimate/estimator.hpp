@@ -45,6 +45,7 @@ struct ReplicateTotals {
   double weight = 0, weighted_loss = 0, terms = 0;
   double additive_u = 0, additive_s = 0;
   double prediction = 0, residual = 0;  ///< q_π and w (y − q)
+  double additive_terms = 0;            ///< q_π + (y − q) (1 + S)
 };
 
 /// An estimate before its interval. Where value is not defined, `undefined_reason` says why in words.
@@ -156,7 +157,8 @@ struct Estimator {
 
 // The built-in ones, for those who choose one by default: a file each in engine/src/estimate, listed in estimators.cpp.
 extern const Estimator kIpsEstimator, kClippedEstimator, kSnipsEstimator, kIpsIxEstimator, kAdditiveEstimator,
-    kLogSmoothingEstimator, kDmEstimator, kDrEstimator, kSndrEstimator, kSwitchDrEstimator, kDrosEstimator;
+    kLogSmoothingEstimator, kDmEstimator, kDrEstimator, kSndrEstimator, kSwitchDrEstimator, kDrosEstimator,
+    kAdditiveDrEstimator;
 
 /// Every estimator, in the order of reports: the built-in ones, then those registered.
 const std::vector<const Estimator*>& all_estimators();

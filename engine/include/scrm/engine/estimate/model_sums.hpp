@@ -25,13 +25,14 @@ struct ModelSums {
   Moments terms;        ///< q_π + w (y − q)
   Moments residual;     ///< w (y − q)
   TripleMoments joint;  ///< q_π, w (y − q) and w
+  Moments additive;     ///< q_π + (y − q) (1 + S), S that of the additive estimator; only with `label_sums`
 
   void merge(const ModelSums& later) noexcept;
 };
 
 /// The same of a policy minus a baseline.
 struct ModelDifference {
-  Moments prediction, terms;
+  Moments prediction, terms, additive;
 
   void merge(const ModelDifference& later) noexcept;
 };

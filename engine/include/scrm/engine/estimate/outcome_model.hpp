@@ -25,6 +25,8 @@ class OutcomeModel {
   virtual std::optional<double> penalty() const { return {}; }
   /// Why it has no expectation over this policy's actions; empty where it has.
   virtual std::string inapplicable_reason(const TargetPolicy& policy) const = 0;
+  /// Whether it is linear in the bits of multilabel actions.
+  virtual bool is_linear_in_labels() const { return false; }
   /// q(x, a) of the logged actions.
   virtual void logged(const Block& block, PolicyScratch& scratch, double* out) const = 0;
   /// Σ_a π(a|x) q(x, a), or its integral.
