@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "scrm/engine/estimate/estimator.hpp"
@@ -44,7 +45,8 @@ std::vector<double> fitted(const LoggedRows& rows) {
 
 TEST_CASE("ridge model: a row's own loss does not move its prediction, but those of others") {
   for (const ActionKind kind : {ActionKind::continuous, ActionKind::categorical, ActionKind::multilabel}) {
-    CAPTURE(to_string(kind));
+    const std::string name = to_string(kind);
+    CAPTURE(name);
     LoggedRows rows = random_rows(schema_of(kind), 600, 5);
     const std::vector<double> before = fitted(rows);
     for (const std::size_t row : {std::size_t{0}, std::size_t{17}, std::size_t{599}}) {
