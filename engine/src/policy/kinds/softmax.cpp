@@ -49,7 +49,8 @@ void probabilities(const Policy& policy, int actions, int rows, std::int64_t str
   double highest[kScoreTileRows], total[kScoreTileRows] = {};
   std::copy_n(scores, rows, highest);
   for (int k = 1; k < actions; ++k) {
-    for (int i = 0; i < rows; ++i) highest[i] = std::max(highest[i], scores[k * stride + i]);
+    const double* column = scores + k * stride;
+    for (int i = 0; i < rows; ++i) highest[i] = column[i] > highest[i] ? column[i] : highest[i];
   }
   for (int k = 0; k < actions; ++k) {
     double* column = scores + k * stride;
