@@ -13,6 +13,7 @@
 #include "estimate/intervals/bootstrap.hpp"
 #include "estimate/intervals/interval_inputs.hpp"
 #include "estimate/policy_reports.hpp"
+#include "estimate/tuning.hpp"
 #include "pass/pass_plan.hpp"
 #include "scrm/engine/estimate/estimator.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"
@@ -30,6 +31,18 @@ void require_valid(const EvaluateOptions& options) {
   if (options.replicates < 2) throw Error(ErrorKind::usage, "a bootstrap needs at least two replicates");
 }
 
+/// Why the estimator cannot be had of this data, policy and model; empty where it can.
+std::string inapplicable_reason(const Estimator& estimator, const EvaluateOptions& options, const Schema& schema,
+                                const TargetPolicy& policy) {
+  const std::string reason = estimator.inapplicable_reason(schema, policy);
+  if (!reason.empty() || !estimator.needs_model) return reason;
+  if (options.model && estimator.label_sums && !options.model->is_linear_in_labels())
+    return "it needs a model that is linear in the labels, as that of --model ridge is";
+  return options.model
+             ? options.model->inapplicable_reason(policy)
+             : "there is no model: --model ridge fits one, --model NAME reads the predictions of an outside one";
+}
+
 /// The estimators asked for that apply to this policy. Throws for names nobody knows, and for one that was asked for by
 /// name but applies to no policy.
 std::vector<const Estimator*> choose_estimators(const EvaluateOptions& options, const Schema& schema,
@@ -38,7 +51,7 @@ std::vector<const Estimator*> choose_estimators(const EvaluateOptions& options, 
   const bool bounded = options.outcome_range && options.max_weight;
   if (options.estimators.empty()) {
     for (const Estimator* estimator : all_estimators()) {
-      if (estimator->by_default && estimator->inapplicable_reason(schema, policy).empty() &&
+      if (estimator->by_default && inapplicable_reason(*estimator, options, schema, policy).empty() &&
           inapplicable_interval_reason(options.interval, *estimator, bounded).empty())
         chosen.push_back(estimator);
     }
@@ -46,7 +59,8 @@ std::vector<const Estimator*> choose_estimators(const EvaluateOptions& options, 
   }
   for (const std::string& name : options.estimators) {
     chosen.push_back(&find_estimator(name));
-    require_applicable(*chosen.back(), schema, policy, policy_name);
+    const std::string inapplicable = inapplicable_reason(*chosen.back(), options, schema, policy);
+    if (!inapplicable.empty()) refuse_estimator(*chosen.back(), inapplicable, policy_name);
     const std::string reason = inapplicable_interval_reason(options.interval, *chosen.back(), bounded);
     if (!reason.empty()) throw Error(ErrorKind::usage, fmt::format("estimator '{}': {}", name, reason));
   }
@@ -62,6 +76,7 @@ struct PassOutcome {
   std::size_t memory_left = 0;  // beside the groups; 0: no limit
 
   const GroupTable& groups() const { return clusters ? clusters->table() : rows->table(); }
+  GroupTable& groups() { return clusters ? clusters->table() : rows->table(); }
 };
 
 bool draws_replicates(const EvaluateOptions& options) {
@@ -171,7 +186,7 @@ void make_groups(const Source& source, std::size_t policies, const EvaluateOptio
   const GroupLayout layout(policies, extra);
   const bool clustered = source.schema().cluster;
   const std::int64_t size = draws_replicates(options) ? RowGroups::bootstrap_group_rows(source.rows())
-                                                      : RowGroups::shape_group_rows(source.rows(), policies);
+                                                      : RowGroups::shape_group_rows(source.rows(), layout.load());
   MemoryLedger ledger(memory);
   ledger.charge(clustered ? ClusterGroups::bytes(layout) : RowGroups::bytes(source.rows(), size, layout),
                 fmt::format("the groups of rows of {} {}", policies, policies == 1 ? "policy" : "policies"),
@@ -208,8 +223,11 @@ PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& 
   PassOutcome out;
   PassOptions inner = pass;
   make_groups(source, policies.size(), options, extra, inner.memory, out);
-  EvaluationExtras extras{
-      .rows = out.rows.get(), .clusters = out.clusters.get(), .sequence_centre = {}, .smoothed = {}};
+  EvaluationExtras extras{.rows = out.rows.get(),
+                          .clusters = out.clusters.get(),
+                          .sequence_centre = {},
+                          .smoothed = {},
+                          .model = options.model.get()};
   if (extra.smoothed) extras.smoothed = smoothing_grid(options, source.rows());
   if (options.interval == IntervalKind::sequence && options.outcome_range && options.max_weight)
     extras.sequence_centre = KnownBounds{.outcome = *options.outcome_range}.centre();
@@ -218,6 +236,16 @@ PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& 
   out.audit = std::move(result.audit);
   if (result.sums) out.sums = std::move(static_cast<EvaluationReduction::Sums&>(*result.sums).sums);
   return out;
+}
+
+/// Whoever gave a model should know why its estimators are not there.
+void say_where_model_is_missing(const OutcomeModel& model, const std::vector<NamedPolicy>& policies,
+                                EvaluationReport& report) {
+  for (std::size_t p = 0; p < policies.size(); ++p) {
+    const std::string reason = model.inapplicable_reason(*policies[p].policy);
+    if (!reason.empty())
+      report.policies[p].diagnostics.warnings.push_back("there are no estimates by the model: " + reason);
+  }
 }
 
 /// M is known now: the largest weights come down to it.
@@ -245,6 +273,7 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
     for (const Estimator* estimator : chosen.back()) extra.add(*estimator);
   }
   if (source.rows() == 0) throw Error(ErrorKind::data, "the data has no rows: there is nothing to evaluate");
+  if (!extra.tuned.empty()) extra.scales = tuning_scales(source.rows());
 
   WeightOptions rules{options.alpha.value_or(1.0 / static_cast<double>(source.rows())), options.clip.value_or(0.0)};
   rules.ranges = options.interval == IntervalKind::bernstein;
@@ -267,6 +296,11 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   report.audit = std::move(outcome.audit);
   report.loss = outcome.sums.loss;
   clip_groups(outcome, rules);
+  if (!extra.tuned.empty()) choose_scales(options.tuning, *options.model, policies, outcome.groups());
+  if (extra.model) {
+    report.model = options.model->name();
+    report.model_penalty = options.model->penalty();
+  }
   if (clustered) report.clusters = outcome.clusters->table().groups;
   report.clusters_merged = clustered && outcome.clusters->merged();
   const std::vector<double> totals = outcome.groups().totals();
@@ -279,6 +313,7 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   const bool reward = source.schema().outcome == Outcome::reward;
   report_policies({outcome.sums, chosen, extra, rules, baseline, options, outcome.groups(), totals, clustered, reward},
                   policies, facts, report);
+  if (options.model && options.estimators.empty()) say_where_model_is_missing(*options.model, policies, report);
   return report;
 }
 

@@ -12,7 +12,10 @@ namespace scrm {
 
 struct EvaluationReduction::BaselineColumns {
   alignas(kColumnAlignment) double weights[kBlockRows];
-  alignas(kColumnAlignment) double excess[kBlockRows];  // S of the additive estimator
+  alignas(kColumnAlignment) double excess[kBlockRows];      // S of the additive estimator
+  alignas(kColumnAlignment) double prediction[kBlockRows];  // those of ModelColumnsOfBlock
+  alignas(kColumnAlignment) double model_terms[kBlockRows];
+  alignas(kColumnAlignment) double additive_terms[kBlockRows];
   TopRows top;
 };
 
@@ -26,6 +29,8 @@ EvaluationReduction::EvaluationReduction(const std::vector<NamedPolicy>& policie
       num_actions_(source.schema().num_actions),
       extras_(extras),
       layout_(policies.size(), extra) {
+  for (const NamedPolicy& named : policies)
+    model_applies_.push_back(extra.model && extras.model->inapplicable_reason(*named.policy).empty());
   if (baseline.kind == Baseline::Kind::policy) order_.push_back(baseline.policy);
   for (std::size_t p = 0; p < policies.size(); ++p) {
     if (!baseline.is(p)) order_.push_back(p);
@@ -34,7 +39,7 @@ EvaluationReduction::EvaluationReduction(const std::vector<NamedPolicy>& policie
 
 bool EvaluationReduction::reads_context_by_row() const {
   // More policies than this read each context several times: columns are then worth making.
-  return policies_.size() <= kPolicyBatch &&
+  return policies_.size() <= kPolicyBatch && (!extra_.model || extras_.model->reads_context_by_row()) &&
          std::all_of(policies_.begin(), policies_.end(),
                      [](const NamedPolicy& named) { return named.policy->reads_context_by_row(); });
 }
@@ -45,6 +50,9 @@ ReductionBytes EvaluationReduction::bytes() const {
   if (baseline_.kind != Baseline::Kind::none) sums += sizeof(DifferenceSums) + sizeof(AdditiveSums) + moments;
   ReductionBytes bytes{.partial = policies_.size() * sums, .help = "fewer policies at a time"};
   bytes.partial += policies_.size() * extras_.smoothed.size() * sizeof(SmoothedTerms);
+  if (extra_.model)
+    bytes.partial +=
+        policies_.size() * (sizeof(ModelSums) + sizeof(ModelDifference) + extra_.tuned_columns() * sizeof(Moments));
   constexpr std::size_t kEpochs = 64;  // twice as many as any number of rows has, for vectors that grow
   if (extras_.sequence_centre) bytes.partial += policies_.size() * 2 * kEpochs * sizeof(Moments);
   if (extras_.clusters != nullptr) bytes.waiting += ClusterGroups::block_bytes(layout_);
@@ -53,7 +61,8 @@ ReductionBytes EvaluationReduction::bytes() const {
   for (std::size_t p = 0; p < policies_.size(); ++p) {
     const std::size_t columns =
         has_labels(p) ? static_cast<std::size_t>(num_actions_) * kBlockRows * sizeof(double) : 0;
-    bytes.scratch = std::max(bytes.scratch, policies_[p].policy->scratch_bytes() + columns);
+    const std::size_t model = has_model(p) ? extras_.model->scratch_bytes(*policies_[p].policy) : 0;
+    bytes.scratch = std::max(bytes.scratch, policies_[p].policy->scratch_bytes() + columns + model);
   }
   return bytes;
 }
@@ -66,6 +75,11 @@ std::unique_ptr<Reduction::Partial> EvaluationReduction::make() const {
   sums.given.resize(policies_.size() * extra_.given.size());
   for (std::size_t p = 0; p < policies_.size(); ++p)
     sums.smoothed.insert(sums.smoothed.end(), extras_.smoothed.begin(), extras_.smoothed.end());
+  if (extra_.model) {
+    sums.model.resize(policies_.size());
+    sums.tuned.resize(policies_.size() * extra_.tuned_columns());
+    if (baseline_.kind != Baseline::Kind::none) sums.model_difference.resize(policies_.size());
+  }
   if (extras_.sequence_centre) sums.epochs.resize(policies_.size());
   if (extras_.sequence_centre) sums.epoch_differences.resize(policies_.size());
   if (baseline_.kind == Baseline::Kind::none) return partial;
@@ -80,6 +94,11 @@ void EvaluationReduction::compute(const Block& block, Partial& out) const {
   const Pool<PolicyScratch>::Lease scratch = scratch_.lease();
   alignas(kColumnAlignment) double weights[kPolicyBatch * kBlockRows];
   BaselineColumns base;
+  ModelColumnsOfBlock columns;
+  if (extra_.model) {
+    extras_.model->logged(block, *scratch, columns.residual);
+    for (int i = 0; i < block.rows; ++i) columns.residual[i] = block.loss[i] - columns.residual[i];
+  }
   // The additive sums are centred on the block's mean loss. Others sum the losses last, when the policies have
   // brought them into cache.
   if (extra_.labels) sums.loss = column_moments(block.loss, block.rows);
@@ -93,7 +112,7 @@ void EvaluationReduction::compute(const Block& block, Partial& out) const {
     weights_of_policies({batch.data(), count}, block, *scratch, weights);
     if (first == 0 && baseline_.kind == Baseline::Kind::policy) std::copy_n(weights, kBlockRows, base.weights);
     for (std::size_t k = 0; k < count; ++k)
-      add_policy(block, order_[first + k], weights + k * kBlockRows, base, *scratch, sums);
+      add_policy(block, order_[first + k], weights + k * kBlockRows, base, *scratch, columns, sums);
   }
   if (!extra_.labels) sums.loss = column_moments(block.loss, block.rows);
   if (extras_.rows == nullptr) return;
@@ -119,6 +138,10 @@ void EvaluationReduction::merge(Partial& earlier, const Partial& later) const {
   for (std::size_t g = 0; g < into.given_difference.size(); ++g)
     into.given_difference[g].merge(from.given_difference[g]);
   for (std::size_t s = 0; s < into.smoothed.size(); ++s) into.smoothed[s].terms.merge(from.smoothed[s].terms);
+  for (std::size_t p = 0; p < into.model.size(); ++p) into.model[p].merge(from.model[p]);
+  for (std::size_t t = 0; t < into.tuned.size(); ++t) into.tuned[t].merge(from.tuned[t]);
+  for (std::size_t p = 0; p < into.model_difference.size(); ++p)
+    into.model_difference[p].merge(from.model_difference[p]);
   into.blocks.insert(into.blocks.end(), from.blocks.begin(), from.blocks.end());
   into.clusters.append(from.clusters);
   for (std::size_t p = 0; p < into.epochs.size(); ++p) {
@@ -141,7 +164,7 @@ bool EvaluationReduction::has_labels(std::size_t p) const {
 }
 
 void EvaluationReduction::add_policy(const Block& block, std::size_t p, double* weights, BaselineColumns& base,
-                                     PolicyScratch& scratch, EvaluationSums& sums) const {
+                                     PolicyScratch& scratch, ModelColumnsOfBlock& columns, EvaluationSums& sums) const {
   const TargetPolicy& policy = *policies_[p].policy;
   alignas(kColumnAlignment) double excess[kBlockRows];
   const bool labels = has_labels(p);
@@ -154,6 +177,7 @@ void EvaluationReduction::add_policy(const Block& block, std::size_t p, double* 
   add_groups(block, p, weights, labels ? excess : nullptr, sums);
   if (extras_.sequence_centre) add_epochs(block, p, weights, base, sums);
   if (!extras_.smoothed.empty()) add_smoothed(block, p, weights, sums);
+  if (has_model(p)) add_model(block, p, weights, labels ? excess : nullptr, base, scratch, columns, sums);
   for (std::size_t g = 0; g < extra_.given.size(); ++g) add_given_terms(block, p, g, weights, base, sums);
   if (baseline_.kind == Baseline::Kind::logged) {
     compute_logged_difference(block, weights, rules_, sums.weights[p], sums.difference[p]);
@@ -170,6 +194,63 @@ void EvaluationReduction::add_policy(const Block& block, std::size_t p, double* 
     compute_difference_sums(block, weights, sums.weights[p].top, {base.weights, base.top}, rules_, sums.difference[p]);
     if (labels) add_additive_difference(block, p, excess, base, sums);
   }
+}
+
+void EvaluationReduction::add_model(const Block& block, std::size_t p, const double* weights, const double* excess,
+                                    BaselineColumns& base, PolicyScratch& scratch, ModelColumnsOfBlock& columns,
+                                    EvaluationSums& sums) const {
+  extras_.model->expectation(block, *policies_[p].policy, scratch, columns.prediction);
+  sums.model[p] = model_sums(block.rows, weights, columns);
+  alignas(kColumnAlignment) double column[kBlockRows];
+  add_group_terms(block, p, layout_.model(), columns.prediction, sums);
+  for (int i = 0; i < block.rows; ++i) column[i] = weights[i] * columns.residual[i];
+  add_group_terms(block, p, layout_.model() + 1, column, sums);
+  alignas(kColumnAlignment) double additive[kBlockRows];
+  if (excess != nullptr) {
+    for (int i = 0; i < block.rows; ++i) additive[i] = columns.prediction[i] + columns.residual[i] * (1 + excess[i]);
+    add_group_terms(block, p, layout_.model() + 2, additive, sums);
+    sums.model[p].additive = column_moments(additive, block.rows);
+  }
+  add_tuned_terms(block, p, weights, columns, sums);
+  if (baseline_.is(p)) {
+    std::copy_n(columns.prediction, block.rows, base.prediction);
+    std::copy_n(columns.terms, block.rows, base.model_terms);
+    if (excess != nullptr) std::copy_n(additive, block.rows, base.additive_terms);
+    return;
+  }
+  const bool logged = baseline_.kind == Baseline::Kind::logged;
+  if (baseline_.kind == Baseline::Kind::none || (!logged && !has_model(baseline_.policy))) return;
+  const auto moments_of_difference = [&](const double* own, const double* other) {
+    for (int i = 0; i < block.rows; ++i) column[i] = own[i] - (logged ? block.loss[i] : other[i]);
+    return column_moments(column, block.rows);
+  };
+  ModelDifference& difference = sums.model_difference[p];
+  difference.prediction = moments_of_difference(columns.prediction, base.prediction);
+  difference.terms = moments_of_difference(columns.terms, base.model_terms);
+  if (excess != nullptr && (logged || has_labels(baseline_.policy)))
+    difference.additive = moments_of_difference(additive, base.additive_terms);
+}
+
+void EvaluationReduction::add_tuned_terms(const Block& block, std::size_t p, const double* weights,
+                                          const ModelColumnsOfBlock& columns, EvaluationSums& sums) const {
+  alignas(kColumnAlignment) double terms[kBlockRows];
+  const std::span<const double> all(weights, static_cast<std::size_t>(block.rows));
+  std::size_t at = p * extra_.tuned_columns();
+  for (std::size_t t = 0; t < extra_.tuned.size(); ++t) {
+    const TunedResidual& residual = *extra_.tuned[t]->tuned;
+    for (std::size_t s = 0; s < extra_.scales.size(); ++s, ++at) {
+      residual.weights(all, residual.parameter(extra_.scales[s]), terms);
+      for (int i = 0; i < block.rows; ++i) terms[i] = columns.prediction[i] + terms[i] * columns.residual[i];
+      add_group_terms(block, p, layout_.tuned(t, s), terms, sums);
+      sums.tuned[at] = column_moments(terms, block.rows);
+    }
+  }
+}
+
+void EvaluationReduction::add_group_terms(const Block& block, std::size_t p, std::size_t at, const double* terms,
+                                          EvaluationSums& sums) const {
+  if (extras_.clusters != nullptr) extras_.clusters->add_block_terms(block, p, at, terms, sums.clusters);
+  if (extras_.rows != nullptr && !extras_.rows->by_block()) extras_.rows->add_block_terms(block, p, at, terms);
 }
 
 void EvaluationReduction::add_groups(const Block& block, std::size_t p, const double* weights, const double* excess,
@@ -197,6 +278,12 @@ void EvaluationReduction::add_block_sums(const Block& block, EvaluationSums& sum
       const Moments& terms = sums.given[p * extra_.given.size() + g];
       own[layout_.given(g)] = terms.mean * terms.count;
     }
+    if (!has_model(p)) continue;
+    own[layout_.model()] = sums.model[p].prediction.true_mean() * block.rows;
+    own[layout_.model() + 1] = sums.model[p].residual.true_mean() * block.rows;
+    own[layout_.model() + 2] = sums.model[p].additive.true_mean() * block.rows;
+    for (std::size_t c = 0; c < extra_.tuned_columns(); ++c)
+      own[layout_.tuned(0, c)] = sums.tuned[p * extra_.tuned_columns() + c].true_mean() * block.rows;
   }
   sums.blocks.assign(1, std::move(one));
 }
@@ -253,8 +340,7 @@ void EvaluationReduction::add_given_terms(const Block& block, std::size_t p, std
   alignas(kColumnAlignment) double terms[kBlockRows], slopes[kBlockRows], values[kBlockRows];
   estimator.weight_function({weights, rows}, parameter, values, slopes);
   for (int i = 0; i < block.rows; ++i) terms[i] = values[i] * block.loss[i];
-  if (extras_.clusters != nullptr) extras_.clusters->add_block_terms(block, p, g, terms, sums.clusters);
-  if (extras_.rows != nullptr && !extras_.rows->by_block()) extras_.rows->add_block_terms(block, p, g, terms);
+  add_group_terms(block, p, layout_.given(g), terms, sums);
   sums.given[at] = column_moments(terms, block.rows);
   if (baseline_.kind == Baseline::Kind::none || baseline_.is(p)) return;
   if (baseline_.kind == Baseline::Kind::logged) {

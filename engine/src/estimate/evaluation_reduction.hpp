@@ -32,6 +32,10 @@ struct EvaluationSums {
   // w (y − centre), and (w − u) (y − centre) with a baseline; empty unless they are asked for.
   std::vector<EpochMoments> epochs, epoch_differences;
   std::vector<SmoothedTerms> smoothed;  ///< [policies, λ]; empty unless they are asked for
+  // Empty without a model.
+  std::vector<ModelSums> model;
+  std::vector<Moments> tuned;  ///< [policies, estimators, scales]
+  std::vector<ModelDifference> model_difference;
 };
 
 /// What a pass fills beside its sums, each null or empty where it is not wanted.
@@ -40,6 +44,7 @@ struct EvaluationExtras {
   ClusterGroups* clusters = nullptr;
   std::optional<double> sequence_centre;  ///< for EvaluationSums::epochs
   std::vector<SmoothedTerms> smoothed;    ///< of one policy, without rows; empty where they are not wanted
+  const OutcomeModel* model = nullptr;    ///< with ExtraTerms::model
 };
 
 class EvaluationReduction final : public SizedReduction {
@@ -63,7 +68,7 @@ class EvaluationReduction final : public SizedReduction {
   struct BaselineColumns;
 
   void add_policy(const Block& block, std::size_t p, double* weights, BaselineColumns& base, PolicyScratch& scratch,
-                  EvaluationSums& sums) const;
+                  ModelColumnsOfBlock& columns, EvaluationSums& sums) const;
   void add_given_terms(const Block& block, std::size_t p, std::size_t g, const double* weights,
                        const BaselineColumns& base, EvaluationSums& sums) const;
   void add_additive_difference(const Block& block, std::size_t p, const double* excess, const BaselineColumns& base,
@@ -71,11 +76,20 @@ class EvaluationReduction final : public SizedReduction {
   void add_epochs(const Block& block, std::size_t p, const double* weights, const BaselineColumns& base,
                   EvaluationSums& sums) const;
   void add_smoothed(const Block& block, std::size_t p, const double* weights, EvaluationSums& sums) const;
+  /// `columns` has the residuals already; `excess` is the additive estimator's S or null.
+  void add_model(const Block& block, std::size_t p, const double* weights, const double* excess, BaselineColumns& base,
+                 PolicyScratch& scratch, ModelColumnsOfBlock& columns, EvaluationSums& sums) const;
+  void add_tuned_terms(const Block& block, std::size_t p, const double* weights, const ModelColumnsOfBlock& columns,
+                       EvaluationSums& sums) const;
+  /// Adds a column of terms to the groups, unless those are whole blocks.
+  void add_group_terms(const Block& block, std::size_t p, std::size_t at, const double* terms,
+                       EvaluationSums& sums) const;
   void add_groups(const Block& block, std::size_t p, const double* weights, const double* excess,
                   EvaluationSums& sums) const;
   /// The sums of the block for groups of whole blocks, once those of all policies are there.
   void add_block_sums(const Block& block, EvaluationSums& sums) const;
   bool has_labels(std::size_t p) const;
+  bool has_model(std::size_t p) const { return model_applies_[p]; }
 
   const std::vector<NamedPolicy>& policies_;
   WeightOptions rules_;
@@ -85,6 +99,7 @@ class EvaluationReduction final : public SizedReduction {
   int num_actions_;
   EvaluationExtras extras_;
   GroupLayout layout_;
+  std::vector<bool> model_applies_;  // to each policy
   mutable Pool<PolicyScratch> scratch_;
 };
 

@@ -159,6 +159,17 @@ void add_facts(const ReportInputs& in, const EstimateFacts& facts, IntervalInput
   if (in.clustered && facts.shape) inputs.point.standard_error = facts.shape->standard_error;
 }
 
+/// The scale that was chosen for a tuned estimator.
+std::size_t chosen_scale(const ReportInputs& in, std::size_t p, const Estimator& estimator) {
+  return in.groups.layout.chosen_scale(p, in.extra.tuned_index(estimator));
+}
+
+/// Where the terms of a tuned estimator are, for the scale that was chosen.
+std::size_t tuned_terms(const ReportInputs& in, std::size_t p, const Estimator& estimator) {
+  return p * in.extra.tuned_columns() + in.extra.tuned_index(estimator) * in.extra.scales.size() +
+         chosen_scale(in, p, estimator);
+}
+
 /// Those of the policy as the estimator wants them.
 PolicyTotals totals_for(const ReportInputs& in, const std::vector<FinalSums>& finals, std::size_t p,
                         const Estimator& estimator) {
@@ -169,16 +180,19 @@ PolicyTotals totals_for(const ReportInputs& in, const std::vector<FinalSums>& fi
           .loss = sums.loss,
           .weight = all.weight,
           .weighted_loss = all.ips,
-          .terms = terms_of(estimator, all, in.extra, sums.given.data() + p * in.extra.given.size()),
+          .terms = estimator.tuned ? sums.tuned[tuned_terms(in, p, estimator)]
+                                   : terms_of(estimator, all, in.extra, sums.given.data() + p * in.extra.given.size()),
           .square = all.square,
           .additive = sums.additive[p],
           .smoothed = std::span(sums.smoothed).subspan(p * grid, grid),
+          .model = in.extra.model ? sums.model[p] : ModelSums{},
           .level = in.options.level,
           .beaten = in.options.at_least};
 }
 
 std::optional<double> shown_parameter(const ReportInputs& in, const std::vector<FinalSums>& finals, std::size_t p,
                                       const Estimator& estimator) {
+  if (estimator.tuned) return estimator.tuned->parameter(in.extra.scales[chosen_scale(in, p, estimator)]);
   if (estimator.parameter == EstimatorParameter::none) return {};
   return parameter_value(estimator, in.rules.alpha, finals[p].clip);
 }
@@ -235,6 +249,9 @@ PolicyReport report_policy(const ReportInputs& in, const std::vector<FinalSums>&
       likelihood = likelihood_estimate(inputs, in.options);
     out.estimates.push_back(std::move(one));
   }
+  if (std::find(in.chosen[p].begin(), in.chosen[p].end(), &kDmEstimator) != in.chosen[p].end())
+    out.diagnostics.warnings.emplace_back(
+        "dm: its interval knows nothing of the model's bias, which no number of rows removes; dr corrects it");
   if (likelihood) out.estimates.push_back(*likelihood);
   add_overflow_warnings(overflows, out.diagnostics);
   return out;
@@ -256,6 +273,7 @@ DifferenceTotals difference_totals(const ReportInputs& in, const std::vector<Fin
   out.loss = sums.loss;
   out.sums = sums.difference[p];
   out.additive = sums.additive_difference[p];
+  if (in.extra.model) out.model = sums.model_difference[p];
   out.mean_weight = finals[p].weights.weight.true_mean();
   out.baseline_mean_weight = logged ? 1.0 : finals[in.baseline.policy].weights.weight.true_mean();
   return out;
@@ -281,6 +299,7 @@ void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals
       return own.estimator == estimator.name && own.low && own.high;
     });
     totals.terms = difference_terms_of(estimator, all, in.extra, given);
+    if (facts[e].shape) totals.group_error = facts[e].shape->standard_error;
     totals.policy = estimator.point(totals_for(in, finals, p, estimator));
     totals.baseline =
         logged ? logged_point(totals.loss) : estimator.point(totals_for(in, finals, in.baseline.policy, estimator));

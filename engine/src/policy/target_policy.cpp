@@ -82,6 +82,14 @@ void TargetPolicy::label_probability(const Block&, PolicyScratch&, double*) cons
   throw Error(ErrorKind::usage, "this policy has no probabilities of single labels");
 }
 
+void TargetPolicy::action_moments(const Block&, PolicyScratch&, double*, double*) const {
+  throw Error(ErrorKind::usage, "this policy has no mean action");
+}
+
+void TargetPolicy::action_probabilities(const Block&, int, int, double*) const {
+  throw Error(ErrorKind::usage, "this policy has no probabilities of single actions");
+}
+
 namespace {
 
 class TargetColumnPolicy final : public TargetPolicy {
@@ -98,6 +106,7 @@ class TargetColumnPolicy final : public TargetPolicy {
   void weights(const Block& block, PolicyScratch&, double* out) const override {
     weights_from_density(block, block.targets[index_], out);
   }
+  std::optional<int> target_column() const override { return index_; }
   bool reads_context_by_row() const override { return true; }
   std::size_t scratch_bytes() const override { return 0; }
 
@@ -148,6 +157,27 @@ class ScoredPolicy final : public TargetPolicy {
   void label_probability(const Block& block, PolicyScratch& scratch, double* out) const override {
     if (!has_label_probability()) return TargetPolicy::label_probability(block, scratch, out);
     kind_.label_probability(policy(), block, own_scores(block, scratch), out);
+  }
+
+  bool has_action_moments() const override { return kind_.action_moments != nullptr; }
+
+  void action_moments(const Block& block, PolicyScratch& scratch, double* mean, double* variance) const override {
+    if (!has_action_moments()) return TargetPolicy::action_moments(block, scratch, mean, variance);
+    kind_.action_moments(policy(), own_scores(block, scratch), block.rows, mean, variance);
+  }
+
+  bool has_action_probabilities() const override {
+    return !multilabel_ && kind_.action_probabilities != nullptr && !shared_contexts_;
+  }
+
+  void action_probabilities(const Block& block, int first_row, int rows, double* out) const override {
+    if (!has_action_probabilities()) return TargetPolicy::action_probabilities(block, first_row, rows, out);
+    if (has_tile_scores(block)) {
+      matrix_.scores(
+          block,
+          {.first_row = first_row, .rows = rows, .outputs = policy().outputs, .out = out, .stride = kScoreTileRows});
+    }
+    kind_.action_probabilities(policy(), block.num_actions, rows, kScoreTileRows, out);
   }
 
   LinearGaussian linear_gaussian() const override {

@@ -16,6 +16,7 @@
 #include "report/text/evaluation_text.hpp"
 #include "scrm/engine/estimate/as_rewards.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
+#include "scrm/engine/estimate/ridge_model.hpp"
 #include "scrm/engine/pass/masked_source.hpp"
 #include "scrm/engine/pass/row_split.hpp"
 #include "scrm/engine/pass/shard_source.hpp"
@@ -37,6 +38,7 @@ struct EvaluateCommand {
   std::string holdout_of;
   std::string clip = "auto";
   std::string alpha = "auto";
+  std::string model = "auto";
   bool reward = false;
   std::string outcome_range;
   EvaluateOptions options;
@@ -109,6 +111,24 @@ RowMask held_out_rows(const EvaluateCommand& command, ShardSource& source, std::
                         training->seed, command.common.pass("splitting"));
 }
 
+constexpr const char* kRidge = "ridge";
+constexpr const char* kNoModel = "none";
+
+/// The model that --model asks for; null where there is none.
+std::shared_ptr<const OutcomeModel> load_model(const EvaluateCommand& command, Source& source) {
+  if (source.schema().model) return make_column_model(source.schema());
+  if (command.model != kRidge) return nullptr;
+  return fit_ridge_model(source, {.skip_bad_rows = command.options.skip_bad_rows},
+                         command.common.pass("fitting the model"));
+}
+
+EvaluationReport evaluate_source(const EvaluateCommand& command, Source& source,
+                                 const std::vector<NamedPolicy>& policies) {
+  EvaluateOptions options = command.options;
+  options.model = load_model(command, source);
+  return evaluate(source, policies, options, command.common.pass("evaluating"));
+}
+
 EvaluationReport evaluate_rows(const EvaluateCommand& command, Dataset dataset) {
   const std::uint64_t begins = fingerprint(dataset);
   ShardSource source(std::move(dataset));
@@ -116,12 +136,12 @@ EvaluationReport evaluate_rows(const EvaluateCommand& command, Dataset dataset) 
   if (!command.holdout_of.empty()) {
     const RowMask mask = held_out_rows(command, source, begins);
     MaskedSource rows(source, mask);
-    return evaluate(rows, policies, command.options, command.common.pass("evaluating"));
+    return evaluate_source(command, rows, policies);
   }
   LoggingPolicies logging;  // read first: what is wrong with them is known before the pass
   if (!command.logging_policies.empty())
     logging = load_logging_policies(command.logging_policies, source.dataset(), command.common);
-  EvaluationReport report = evaluate(source, policies, command.options, command.common.pass("evaluating"));
+  EvaluationReport report = evaluate_source(command, source, policies);
   if (!logging.empty()) add_rollouts(command, source.dataset(), logging, policies, report);
   for (std::size_t i = 0; i < policies.size(); ++i) {
     std::vector<std::string>& said = report.policies[i].diagnostics.warnings;
@@ -147,6 +167,7 @@ void run_evaluate(EvaluateCommand& command) {
   if (command.policies.empty() && command.targets.empty()) {
     fail_usage("there is no policy to evaluate: give --policy FILE or --target NAME");
   }
+  if (command.model.empty()) fail_usage("--model is empty: give `ridge`, `none` or the name of a model of the shards");
   if (command.options.baseline.empty()) fail_usage("--baseline is empty: give `logged`, a policy file or a target");
   command.options.clip = number_or_auto(command.clip, "--clip");
   command.options.alpha = number_or_auto(command.alpha, "--alpha");
@@ -159,6 +180,8 @@ void run_evaluate(EvaluateCommand& command) {
   read.reward = command.reward;
   read.targets = command.targets;
   read.cluster = true;
+  read.sole_model = command.model == "auto";
+  if (!read.sole_model && command.model != kNoModel && command.model != kRidge) read.model = command.model;
   Dataset dataset(command.data, read);
   const Outcome outcome = dataset.schema().outcome.value_or(Outcome::loss);
   if (outcome == Outcome::reward) as_losses(command.options);
@@ -205,6 +228,18 @@ void add_evaluate_command(CLI::App& program) {
   app.add_option("--clip", command->clip, "M of `clipped`; auto is the fifth-largest weight")->type_name("X|auto");
   app.add_option("--alpha", command->alpha, "alpha in the formulas below; auto is one over the rows")
       ->type_name("X|auto");
+  app.add_option(
+         "--model", command->model,
+         "What q in the formulas below is: `ridge`, fitted here on rows other than the one it predicts; NAME, the "
+         "shards' predictions model/NAME; or `none`. Default the shards' model where all have the same one, else "
+         "none")
+      ->type_name("ridge|none|NAME");
+  choose_among(
+      app.add_option("--tuning", command->options.tuning,
+                     "How tau and lambda are tuned: mse (the least bound of the mean squared error; default) or "
+                     "slope (the least variance that agrees with all larger ones)"),
+      std::map<std::string, Tuning>{{"mse", Tuning::mse}, {"slope", Tuning::slope}})
+      ->type_name("RULE");
   std::map<std::string, IntervalKind> kinds;
   std::string kind_names;
   for (const IntervalDefinition& interval : all_intervals()) {

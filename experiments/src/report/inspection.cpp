@@ -43,6 +43,7 @@ Json histogram_json(const PropensityHistogram& histogram) {
 Json audit_json(const Audit& audit) {
   Json reasons = Json::object();
   for (int r = 0; r < kBadRowReasons; ++r) {
+    if (static_cast<BadRowReason>(r) == BadRowReason::model_not_finite) continue;  // models are not read here
     reasons[key(static_cast<BadRowReason>(r))] = audit.counts[static_cast<std::size_t>(r)];
   }
   return reasons;

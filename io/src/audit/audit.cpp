@@ -23,6 +23,7 @@ constexpr std::array<std::pair<const char*, const char*>, kBadRowReasons> kReaso
     {"loss_not_finite", "loss is not finite"},
     {"context_not_finite", "context is not finite"},
     {"target_not_valid", "target is not a valid probability or density"},
+    {"model_not_finite", "model is not finite"},
 }};
 
 /// "is not above zero" of "propensity is not above zero".

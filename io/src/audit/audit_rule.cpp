@@ -33,9 +33,11 @@ BadRowReason AuditRule::reason(double value) const noexcept {
       if (std::isfinite(value)) return BadRowReason::probability_above_one;
       return value < 0 ? BadRowReason::propensity_not_positive : BadRowReason::propensity_not_finite;
     case Role::target:
+      return BadRowReason::target_not_valid;
+    case Role::model:
       break;
   }
-  return BadRowReason::target_not_valid;
+  return BadRowReason::model_not_finite;
 }
 
 AuditRule context_rule(std::string dataset) {
@@ -71,6 +73,10 @@ AuditRule log_propensity_rule(ActionKind kind) {
 
 AuditRule target_rule(ActionKind kind, const std::string& name) {
   return {AuditRule::Role::target, "target/" + name, {0, highest_probability(kind)}};
+}
+
+AuditRule model_rule(std::string dataset) {
+  return {AuditRule::Role::model, std::move(dataset), {-kMax, kMax}};
 }
 
 }  // namespace scrm

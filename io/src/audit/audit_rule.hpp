@@ -19,7 +19,7 @@ struct Range {
 };
 
 struct AuditRule {
-  enum class Role : std::uint8_t { context, action, category, loss, propensity, log_propensity, target };
+  enum class Role : std::uint8_t { context, action, category, loss, propensity, log_propensity, target, model };
   Role role = Role::context;
   std::string dataset;
   Range range{};
@@ -40,5 +40,6 @@ AuditRule loss_rule();
 AuditRule propensity_rule(ActionKind kind, std::string dataset);
 AuditRule log_propensity_rule(ActionKind kind);
 AuditRule target_rule(ActionKind kind, const std::string& name);
+AuditRule model_rule(std::string dataset);
 
 }  // namespace scrm

@@ -51,6 +51,11 @@ std::int64_t label_columns(const Schema& schema) noexcept {
   return has_actions(schema) && schema.label_propensity ? schema.num_actions : 0;
 }
 
+std::int64_t model_columns(const Schema& schema) noexcept {
+  if (!has_actions(schema) || !schema.model) return 0;
+  return 1 + std::count(schema.model->targets.begin(), schema.model->targets.end(), true);
+}
+
 std::int64_t cluster_columns(const Schema& schema) noexcept {
   return has_actions(schema) && schema.cluster ? 1 : 0;
 }
@@ -79,6 +84,13 @@ BlockBuffer::BlockBuffer(const Schema& schema) : schema_(schema) {
   for (std::size_t i = 0; i < schema.targets.size(); ++i) {
     targets_.push_back(make_columns<double>(1));
     target_views_.push_back(targets_.back().get());
+  }
+  if (schema.model) {
+    model_logged_ = make_columns<double>(1);
+    for (const bool has_target : schema.model->targets) {
+      model_targets_.push_back(has_target ? make_columns<double>(1) : AlignedArray<double>());
+      model_views_.push_back(model_targets_.back().get());
+    }
   }
   cluster_ = make_columns<std::int64_t>(cluster_columns(schema));
 }
@@ -111,6 +123,8 @@ Block BlockBuffer::view(std::int64_t first_row, int rows) noexcept {
   block.label_propensity = label_propensity_.get();
   block.targets = target_views_.empty() ? nullptr : target_views_.data();
   block.num_targets = static_cast<int>(target_views_.size());
+  block.model_logged = model_logged_.get();
+  block.model_targets = model_views_.empty() ? nullptr : model_views_.data();
   block.cluster = cluster_.get();
   return block;
 }
@@ -126,6 +140,10 @@ void BlockBuffer::copy_rows(const Block& from, int begin, int count, int at) {
   copy_columns(from.label_propensity, label_propensity_.get(), labels, kBlockRows, begin, count, at);
   for (std::size_t t = 0; t < targets_.size(); ++t) {
     copy_columns(from.targets[t], targets_[t].get(), 1, kBlockRows, begin, count, at);
+  }
+  copy_columns(from.model_logged, model_logged_.get(), 1, kBlockRows, begin, count, at);
+  for (std::size_t t = 0; t < model_targets_.size(); ++t) {
+    copy_columns(from.model_targets[t], model_targets_[t].get(), 1, kBlockRows, begin, count, at);
   }
   // Rows of which nobody said where they belong would all become one cluster.
   assert(count == 0 || cluster_.get() == nullptr || from.cluster != nullptr);
@@ -162,6 +180,8 @@ int BlockBuffer::compact(const std::uint8_t* keep, int rows) noexcept {
   compact_columns(propensity_.get(), 1, keep, rows);
   compact_columns(label_propensity_.get(), schema_.num_actions, keep, rows);
   for (AlignedArray<double>& target : targets_) compact_columns(target.get(), 1, keep, rows);
+  compact_columns(model_logged_.get(), 1, keep, rows);
+  for (AlignedArray<double>& target : model_targets_) compact_columns(target.get(), 1, keep, rows);
   compact_columns(cluster_.get(), 1, keep, rows);
   if (schema_.sparse) {
     std::int64_t entry = 0;
@@ -208,6 +228,7 @@ std::size_t block_buffer_bytes(const Schema& schema) noexcept {
   }
   row += static_cast<std::size_t>(label_columns(schema)) * sizeof(double);
   row += schema.targets.size() * sizeof(double);
+  row += static_cast<std::size_t>(model_columns(schema)) * sizeof(double);
   row += static_cast<std::size_t>(cluster_columns(schema)) * sizeof(std::int64_t);
   return context + row * kBlockRows;
 }

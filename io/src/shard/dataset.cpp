@@ -72,6 +72,8 @@ class SchemaBuilder {
   void check_against_first(const std::string& path, const ShardHeader& header) const;
   std::shared_ptr<const ColumnOrder> match_columns(const std::string& path, const ShardHeader& header);
   void match_actions(const std::string& path, const ShardHeader& header);
+  void keep_common_models(const ShardHeader& header);
+  std::optional<ModelColumns> model(const std::vector<std::string>& targets) const;
   void require_cluster_in_all() const;
   [[noreturn]] void mismatch(const std::string& path, const std::string& dataset, const std::string& here,
                              const std::string& there) const;
@@ -87,6 +89,7 @@ class SchemaBuilder {
   std::string without_propensity_, without_log_, without_labels_, without_cluster_;
   std::string with_cluster_;  // a path that has it
   std::vector<std::string> common_targets_;
+  std::vector<StoredModel> common_models_;  // with the targets that all shards have
 };
 
 void SchemaBuilder::mismatch(const std::string& path, const std::string& dataset, const std::string& here,
@@ -160,6 +163,7 @@ std::shared_ptr<const ColumnOrder> SchemaBuilder::add(const std::string& path, c
     first_ = header;
     first_.entries_before.clear();
     common_targets_ = header.targets;
+    common_models_ = header.models;
   } else {
     check_against_first(path, header);
   }
@@ -172,8 +176,33 @@ std::shared_ptr<const ColumnOrder> SchemaBuilder::add(const std::string& path, c
   std::set_intersection(common_targets_.begin(), common_targets_.end(), header.targets.begin(), header.targets.end(),
                         std::back_inserter(both));
   common_targets_ = std::move(both);
+  keep_common_models(header);
   match_actions(path, header);
   return match_columns(path, header);
+}
+
+void SchemaBuilder::keep_common_models(const ShardHeader& header) {
+  std::vector<StoredModel> both;
+  for (const StoredModel& one : common_models_) {
+    for (const StoredModel& other : header.models) {
+      if (one.name != other.name) continue;
+      std::vector<std::string>& targets = both.emplace_back(StoredModel{one.name, {}}).targets;
+      std::set_intersection(one.targets.begin(), one.targets.end(), other.targets.begin(), other.targets.end(),
+                            std::back_inserter(targets));
+    }
+  }
+  common_models_ = std::move(both);
+}
+
+std::optional<ModelColumns> SchemaBuilder::model(const std::vector<std::string>& targets) const {
+  for (const StoredModel& one : common_models_) {
+    if (options_.sole_model ? common_models_.size() != 1 : one.name != options_.model) continue;
+    ModelColumns columns{one.name, {}};
+    for (const std::string& target : targets)
+      columns.targets.push_back(std::binary_search(one.targets.begin(), one.targets.end(), target));
+    return columns;
+  }
+  return {};
 }
 
 /// Rows without a number are neither on their own nor together with others: nobody can tell.
@@ -218,6 +247,7 @@ Schema SchemaBuilder::schema() const {
         {.file = without_propensity_, .dataset = "propensity"});
   }
   schema.targets = options_.all_targets ? common_targets_ : options_.targets;
+  schema.model = model(schema.targets);
   require_cluster_in_all();
   schema.cluster = !with_cluster_.empty();
   return schema;

@@ -25,7 +25,7 @@ OpenShard::OpenShard(Hdf5File& file, const Schema& schema, std::int64_t rows) : 
     propensity_ = open(schema.propensity == PropensityForm::linear ? "propensity" : "log_propensity", rows, 1);
   }
   if (schema.label_propensity) label_propensity_ = open("label_propensity", rows, schema.num_actions);
-  for (const std::string& name : schema.targets) targets_.push_back(open("target/" + name, rows, 1));
+  for (const std::string& name : outside_datasets(schema)) outside_.push_back(open(name, rows, 1));
   if (schema.cluster) cluster_ = open("cluster", rows, 1);
 }
 
@@ -46,7 +46,7 @@ ShardSlice OpenShard::fetch(std::int64_t first, std::int64_t rows) {
   slice.path = file_.path();
   slice.row_in_file = first;
   slice.rows = rows;
-  slice.arrays.resize(kTarget + targets_.size());
+  slice.arrays.resize(kOutside + outside_.size());
   if (context_) slice.arrays[kContext] = context_->fetch(file_, first, rows);
   if (indptr_) {
     slice.offsets = indptr_->read_offsets(file_, first, rows, indices_->rows());
@@ -60,8 +60,8 @@ ShardSlice OpenShard::fetch(std::int64_t first, std::int64_t rows) {
   if (propensity_) slice.arrays[kPropensity] = propensity_->fetch(file_, first, rows);
   if (label_propensity_) slice.arrays[kLabelPropensity] = label_propensity_->fetch(file_, first, rows);
   if (cluster_) slice.arrays[kCluster] = cluster_->fetch(file_, first, rows);
-  for (std::size_t t = 0; t < targets_.size(); ++t) {
-    slice.arrays[kTarget + t] = targets_[t].fetch(file_, first, rows);
+  for (std::size_t i = 0; i < outside_.size(); ++i) {
+    slice.arrays[kOutside + i] = outside_[i].fetch(file_, first, rows);
   }
   return slice;
 }

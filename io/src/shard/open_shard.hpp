@@ -37,7 +37,7 @@ class OpenShard {
   std::optional<StoredArray> loss_;
   std::optional<StoredArray> propensity_;
   std::optional<StoredArray> label_propensity_;
-  std::vector<StoredArray> targets_;
+  std::vector<StoredArray> outside_;  // of outside_datasets()
   std::optional<StoredArray> cluster_;
 };
 

@@ -2,6 +2,18 @@
 
 namespace scrm {
 
+std::vector<std::string> outside_datasets(const Schema& schema) {
+  std::vector<std::string> names;
+  for (const std::string& target : schema.targets) names.push_back("target/" + target);
+  if (!schema.model) return names;
+  const std::string model = "model/" + schema.model->name;
+  names.push_back(model + "/logged");
+  for (std::size_t t = 0; t < schema.targets.size(); ++t) {
+    if (schema.model->targets[t]) names.push_back(model + "/target/" + schema.targets[t]);
+  }
+  return names;
+}
+
 const char* to_string(ActionKind kind) noexcept {
   switch (kind) {
     case ActionKind::continuous:

@@ -46,6 +46,7 @@ class HeaderReader {
       read_propensities();
       read_context();
       read_targets();
+      read_models();
       read_cluster();
     }
     read_names();
@@ -69,6 +70,7 @@ class HeaderReader {
   void read_dense_context();
   void read_sparse_context();
   void read_targets();
+  void read_models();
   void read_cluster();
 
   StoredArray open(const std::string& name) const;
@@ -358,6 +360,29 @@ void HeaderReader::read_targets() {
                : fmt::format("there is no such dataset; there are {}", fmt::join(header_.targets, ", ")));
     }
     open_list("target/" + name);
+  }
+}
+
+void HeaderReader::read_models() {
+  if (options_.model.empty() && !options_.sole_model) return;
+  std::vector<std::string> names;
+  if (file_.object_type("model") == ObjectType::group) names = file_.members("model");
+  if (!options_.model.empty() && std::find(names.begin(), names.end(), options_.model) == names.end()) {
+    fail(file_, "model/" + options_.model,
+         names.empty() ? "there is no such group, nor any other model"
+                       : fmt::format("there is no such group; there are {}", fmt::join(names, ", ")));
+  }
+  for (const std::string& name : names) {
+    StoredModel& model = header_.models.emplace_back(StoredModel{name, {}});
+    const std::string group = "model/" + name;
+    if (file_.object_type(group + "/target") == ObjectType::group) model.targets = file_.members(group + "/target");
+    const bool wanted = options_.sole_model ? names.size() == 1 : name == options_.model;
+    if (!wanted) continue;
+    open_list(group + "/logged");
+    for (const std::string& target : options_.targets) {
+      if (std::find(model.targets.begin(), model.targets.end(), target) != model.targets.end())
+        open_list(group + "/target/" + target);
+    }
   }
 }
 

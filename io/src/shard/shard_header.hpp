@@ -12,6 +12,12 @@
 
 namespace scrm {
 
+/// An outside model that has predictions in a shard.
+struct StoredModel {
+  std::string name;
+  std::vector<std::string> targets;  ///< those that it has expectations for, in name order
+};
+
 struct ShardHeader {
   ActionKind action_kind = ActionKind::continuous;
   int num_actions = 0;
@@ -28,6 +34,7 @@ struct ShardHeader {
   bool has_label_propensity = false;
   bool has_cluster = false;          ///< looked for only where it is asked for
   std::vector<std::string> targets;  ///< all there are, in name order
+  std::vector<StoredModel> models;   ///< all there are, in name order; looked for only where one is asked for
   std::int64_t chunk_rows = 0;       ///< of the tallest compressed chunk
   MemoryCost cost;                   ///< of all datasets that may be read, entries of sparse contexts left out
   MemoryCost entry_cost;             ///< of sparse entries: "rows" are entries

@@ -62,7 +62,7 @@ std::int64_t piece_rows(std::size_t row_bytes) noexcept {
 class BlockDecoder {
  public:
   BlockDecoder(const Schema& schema, ShardRows& rows, BlockBuffer& out) : schema_(schema), rows_(rows), out_(out) {
-    out_.read_buffers().resize(kTarget + schema.targets.size());
+    out_.read_buffers().resize(kOutside + outside_datasets(schema).size());
     out_.set_context_by_row(nullptr);
   }
 
@@ -90,7 +90,10 @@ class BlockDecoder {
   void decode_action(const Part& part);
   void decode_propensity(const Part& part);
   void multiply_labels(const Part& part);
+  void decode_model(const Part& part);
   void decode_cluster(const Part& part);
+  /// Turns the rows of a column of outcomes where they are rewards.
+  void as_losses(const Part& part, double* column) const;
 
   template <class To>
   void columns(const Part& part, std::size_t dataset, const AuditRule& rule, To* base, bool table);
@@ -120,15 +123,13 @@ void BlockDecoder::decode(const ShardSlice& slice, std::int64_t first, int rows,
   if (schema_.stage == RowStage::contexts) return;
   decode_action(part);
   columns(part, kLoss, loss_rule(), out_.loss(), false);
-  if (schema_.outcome == Outcome::reward) {
-    double* loss = out_.loss() + at;
-    for (int i = 0; i < rows; ++i) loss[i] = -loss[i];
-  }
+  as_losses(part, out_.loss());
   decode_propensity(part);
   for (std::size_t i = 0; i < schema_.targets.size(); ++i) {
-    columns(part, kTarget + i, target_rule(schema_.action_kind, schema_.targets[i]), out_.target(static_cast<int>(i)),
+    columns(part, kOutside + i, target_rule(schema_.action_kind, schema_.targets[i]), out_.target(static_cast<int>(i)),
             false);
   }
+  if (schema_.model) decode_model(part);
   if (schema_.cluster) decode_cluster(part);
 }
 
@@ -294,6 +295,25 @@ void BlockDecoder::multiply_labels(const Part& part) {
   }
 }
 
+void BlockDecoder::decode_model(const Part& part) {
+  const std::vector<std::string> names = outside_datasets(schema_);
+  std::size_t at = schema_.targets.size();
+  const auto decode = [&](double* column) {
+    columns(part, kOutside + at, model_rule(names[at]), column, false);
+    as_losses(part, column);
+    ++at;
+  };
+  decode(out_.model_logged());
+  for (std::size_t t = 0; t < schema_.targets.size(); ++t) {
+    if (schema_.model->targets[t]) decode(out_.model_target(static_cast<int>(t)));
+  }
+}
+
+void BlockDecoder::as_losses(const Part& part, double* column) const {
+  if (schema_.outcome != Outcome::reward) return;
+  for (int i = part.at; i < part.at + part.rows; ++i) column[i] = -column[i];
+}
+
 void BlockDecoder::decode_cluster(const Part& part) {
   // Any integer will do, so no row is bad. Unsigned ones above the largest int64 become negative: still one for each.
   constexpr Range kAny{-0x1p64, 0x1p64};
@@ -352,9 +372,9 @@ void BlockDecoder::decode_entries(const Part& part) {
 
 }  // namespace
 
-std::size_t read_buffer_bytes(const Schema& schema) noexcept {
+std::size_t read_buffer_bytes(const Schema& schema) {
   const auto widest = static_cast<std::size_t>(std::max<std::int64_t>({schema.features, schema.num_actions, 1}));
-  const std::size_t lists = kTarget + schema.targets.size();
+  const std::size_t lists = kOutside + outside_datasets(schema).size();
   return ReadBuffer::bytes(std::max(kMaxRowBytes * kBlockRows, kPieceGrain * widest * sizeof(double))) +
          lists * ReadBuffer::bytes(0);
 }

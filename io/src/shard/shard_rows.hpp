@@ -12,8 +12,8 @@
 
 namespace scrm {
 
-/// The datasets of a shard that are read; the targets follow in their order.
-enum ShardDataset { kContext, kIndices, kValues, kAction, kLoss, kPropensity, kLabelPropensity, kCluster, kTarget };
+/// The datasets of a shard that are read; those of outside_datasets() follow.
+enum ShardDataset { kContext, kIndices, kValues, kAction, kLoss, kPropensity, kLabelPropensity, kCluster, kOutside };
 
 /// Consecutive rows of one shard.
 struct ShardSlice {

@@ -100,13 +100,17 @@ constexpr IntervalKind kIntervals[] = {IntervalKind::normal, IntervalKind::stude
 
 TEST_CASE("estimators: those registered follow the built-in ones, and are found by name") {
   register_once();
-  CHECK(estimator_names() == std::vector<std::string>{"ips", "clipped", "snips", "ips-ix", "additive", "ls",
-                                                      "log-smoothing", "ix-again", "root"});
+  CHECK(estimator_names() == std::vector<std::string>{"ips", "clipped", "snips", "ips-ix", "additive", "ls", "dm", "dr",
+                                                      "sndr", "switch-dr", "dros", "additive-dr", "log-smoothing",
+                                                      "ix-again", "root"});
   CHECK(learning_estimator_names() ==
         std::vector<std::string>{"ips", "clipped", "snips", "ips-ix", "additive", "log-smoothing"});
   CHECK(&find_estimator("root") == &kRoot);
   CHECK(&find_learning_estimator("log-smoothing") == &kLogSmoothing);
-  CHECK_THROWS_WITH_AS(find_estimator("magic"), doctest::Contains("snips, ips-ix, additive, ls, log-smoothing"), Error);
+  CHECK_THROWS_WITH_AS(
+      find_estimator("magic"),
+      doctest::Contains("snips, ips-ix, additive, ls, dm, dr, sndr, switch-dr, dros, additive-dr, log-smoothing"),
+      Error);
   CHECK_THROWS_WITH_AS(find_learning_estimator("root"), doctest::Contains("no estimator 'root' to learn with"), Error);
 }
 
@@ -127,8 +131,9 @@ TEST_CASE("estimators: a name that is taken and fields that contradict each othe
                                               .parameter = EstimatorParameter::alpha,
                                               .transform = WeightTransform::ix,
                                               .learning = LearningRule{.form = RiskForm::ratio}};
-  for (const Estimator* bad :
-       {&kTaken, &kNoFunction, &kUnusedFunction, &kGivenClip, &kIxWithoutAlpha, &kTransformedRatio}) {
+  static const Estimator kTunedWithoutModel = {.name = "a", .formula = "", .tuned = TunedResidual{}};
+  for (const Estimator* bad : {&kTaken, &kNoFunction, &kUnusedFunction, &kGivenClip, &kIxWithoutAlpha,
+                               &kTransformedRatio, &kTunedWithoutModel}) {
     CAPTURE(bad->name);
     CHECK_THROWS_WITH_AS(register_estimator(*bad), doctest::Contains("cannot be registered: "), Error);
   }

@@ -330,5 +330,6 @@ TEST_CASE("evaluate: the estimators asked for come in the order asked, and all n
   REQUIRE(report.estimates.size() == 2);
   CHECK(report.estimates[0].estimator == "snips");
   CHECK(report.estimates[1].estimator == "ips");
-  CHECK(estimator_names() == std::vector<std::string>{"ips", "clipped", "snips", "ips-ix", "additive", "ls"});
+  CHECK(estimator_names() == std::vector<std::string>{"ips", "clipped", "snips", "ips-ix", "additive", "ls", "dm", "dr",
+                                                      "sndr", "switch-dr", "dros", "additive-dr"});
 }

@@ -10,8 +10,10 @@ namespace {
 
 /// A new built-in estimator has its place here. Its definition is in a file of its own; the header declares it.
 std::vector<const Estimator*>& registry() {
-  static std::vector<const Estimator*> all = {&kIpsEstimator,   &kClippedEstimator,  &kSnipsEstimator,
-                                              &kIpsIxEstimator, &kAdditiveEstimator, &kLogSmoothingEstimator};
+  static std::vector<const Estimator*> all = {&kIpsEstimator,      &kClippedEstimator,  &kSnipsEstimator,
+                                              &kIpsIxEstimator,    &kAdditiveEstimator, &kLogSmoothingEstimator,
+                                              &kDmEstimator,       &kDrEstimator,       &kSndrEstimator,
+                                              &kSwitchDrEstimator, &kDrosEstimator,     &kAdditiveDrEstimator};
   return all;
 }
 
@@ -29,6 +31,8 @@ void require_positive(const std::optional<double>& value, const char* name, cons
   }
 }
 
+}  // namespace
+
 PointEstimate mean_of(const Moments& terms) {
   PointEstimate out;
   out.value = terms.true_mean();
@@ -36,8 +40,6 @@ PointEstimate mean_of(const Moments& terms) {
   out.range = terms.range();
   return out;
 }
-
-}  // namespace
 
 const std::vector<const Estimator*>& all_estimators() {
   return registry();
@@ -59,6 +61,7 @@ void register_estimator(const Estimator& estimator) {
   if (estimator.transform == WeightTransform::ix && estimator.parameter != EstimatorParameter::alpha) {
     refuse("WeightTransform::ix takes EstimatorParameter::alpha");
   }
+  if (estimator.tuned && !estimator.needs_model) refuse("a tuned residual is that of a model: set needs_model");
   const bool averages = !estimator.learning || estimator.learning->form == RiskForm::average;
   if (!averages && estimator.transform != WeightTransform::none) refuse("only averages have a weight transform");
   registry().push_back(&estimator);
@@ -94,7 +97,10 @@ const Estimator& find_learning_estimator(const std::string& name) {
 void require_applicable(const Estimator& estimator, const Schema& schema, const TargetPolicy& policy,
                         const std::string& policy_name) {
   const std::string reason = estimator.inapplicable_reason(schema, policy);
-  if (reason.empty()) return;
+  if (!reason.empty()) refuse_estimator(estimator, reason, policy_name);
+}
+
+void refuse_estimator(const Estimator& estimator, const std::string& reason, const std::string& policy_name) {
   throw Error(ErrorKind::data, fmt::format("the estimator '{}' does not apply: {}", estimator.name, reason),
               {.file = policy_name});
 }
@@ -129,6 +135,14 @@ PointEstimate mean_of_term_differences(const DifferenceTotals& totals) {
   return mean_of(totals.terms);
 }
 
+PointEstimate difference_of_values(const DifferenceTotals& totals) {
+  PointEstimate out;
+  out.value = totals.policy.value - totals.baseline.value;
+  out.standard_error = totals.group_error;
+  out.range = totals.policy.range + totals.baseline.range;  // a bound
+  return out;
+}
+
 double replicate_mean_of_terms(const ReplicateTotals& totals) {
   return totals.terms / totals.rows;
 }
@@ -149,7 +163,10 @@ double influence_of(const Estimator& estimator, const ReplicateTotals& all, cons
                                 .weighted_loss = all.weighted_loss + share * group.weighted_loss,
                                 .terms = all.terms + share * group.terms,
                                 .additive_u = all.additive_u + share * group.additive_u,
-                                .additive_s = all.additive_s + share * group.additive_s});
+                                .additive_s = all.additive_s + share * group.additive_s,
+                                .prediction = all.prediction + share * group.prediction,
+                                .residual = all.residual + share * group.residual,
+                                .additive_terms = all.additive_terms + share * group.additive_terms});
   };
   return (with(kStep) - with(-kStep)) / (2 * kStep) * all.rows;
 }

@@ -5,6 +5,8 @@
 #include <bit>
 #include <utility>
 
+#include "pass/mixed_bits.hpp"
+
 namespace scrm {
 namespace {
 
@@ -14,14 +16,6 @@ constexpr std::int64_t kMostClusters = 32768;
 
 // A node of the map, roughly.
 constexpr std::size_t kIndexBytes = 64;
-
-/// One to one, and every bit of it depends on all bits of the number (the finalizer of SplitMix64).
-std::uint64_t mixed(std::uint64_t number) {
-  number += 0x9e3779b97f4a7c15;
-  number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9;
-  number = (number ^ (number >> 27)) * 0x94d049bb133111eb;
-  return number ^ (number >> 31);
-}
 
 }  // namespace
 
@@ -41,9 +35,7 @@ void ClusterEntries::append(const ClusterEntries& later) {
 }
 
 ClusterGroups::ClusterGroups(const GroupLayout& layout)
-    : table_{layout, 0, {}},
-      most_(static_cast<std::size_t>(most_clusters(layout.policies()))),
-      top_(layout.policies()) {}
+    : table_{layout, 0, {}}, most_(static_cast<std::size_t>(most_clusters(layout.load()))), top_(layout.policies()) {}
 
 std::int64_t ClusterGroups::most_clusters(std::size_t policies) {
   const std::size_t share = std::bit_floor(kMostPolicyClusters / std::max<std::size_t>(1, policies));
@@ -52,7 +44,7 @@ std::int64_t ClusterGroups::most_clusters(std::size_t policies) {
 
 std::size_t ClusterGroups::bytes(const GroupLayout& layout) {
   // A block may bring as many again before they are merged, and a vector that grows holds itself twice.
-  const auto most = static_cast<std::size_t>(most_clusters(layout.policies()) + kBlockRows);
+  const auto most = static_cast<std::size_t>(most_clusters(layout.load()) + kBlockRows);
   return most * (2 * layout.width() * sizeof(double) + kIndexBytes);
 }
 
@@ -67,7 +59,7 @@ void ClusterGroups::begin_block(const Block& block, ClusterEntries& out) const {
   constexpr std::size_t kSlots = 2 * kBlockRows;
   std::array<std::uint32_t, kSlots> slots{};  // entry + 1
   for (int i = 0; i < block.rows; ++i) {
-    const std::uint64_t key = mixed(static_cast<std::uint64_t>(block.cluster[i]));
+    const std::uint64_t key = mixed_bits(static_cast<std::uint64_t>(block.cluster[i]));
     std::size_t slot = key % kSlots;
     while (slots[slot] != 0 && out.keys[slots[slot] - 1] != key) slot = (slot + 1) % kSlots;
     if (slots[slot] == 0) {
@@ -105,10 +97,10 @@ void ClusterGroups::add_block(const Block& block, std::size_t policy, const doub
   }
 }
 
-void ClusterGroups::add_block_terms(const Block& block, std::size_t policy, std::size_t given, const double* terms,
+void ClusterGroups::add_block_terms(const Block& block, std::size_t policy, std::size_t at, const double* terms,
                                     ClusterEntries& out) const {
   const std::size_t width = table_.layout.width();
-  const std::size_t column = table_.layout.policy(policy) + table_.layout.given(given);
+  const std::size_t column = table_.layout.policy(policy) + at;
   for (int i = 0; i < block.rows; ++i)
     out.sums[out.entry_of_row[static_cast<std::size_t>(i)] * width + column] += terms[i];
 }

@@ -43,11 +43,12 @@ class ClusterGroups {
   static std::size_t block_bytes(const GroupLayout& layout);
 
   // On any thread: the clusters of a block with row counts and losses; then the sums of each policy, `excess` being the
-  // additive estimator's S or null; then terms of the given transforms.
+  // additive estimator's S or null; then any other terms, `at` being their place within
+  // the policy.
   void begin_block(const Block& block, ClusterEntries& out) const;
   void add_block(const Block& block, std::size_t policy, const double* weights, const WeightOptions& rules,
                  const double* excess, ClusterEntries& out) const;
-  void add_block_terms(const Block& block, std::size_t policy, std::size_t given, const double* terms,
+  void add_block_terms(const Block& block, std::size_t policy, std::size_t at, const double* terms,
                        ClusterEntries& out) const;
   /// After a policy's largest weights are known; only where M is automatic.
   void hold_top_rows(const Block& block, std::size_t policy, const TopRows& top, ClusterEntries& out) const;
@@ -58,6 +59,7 @@ class ClusterGroups {
   void clip_top_rows(std::size_t policy, double clip);
 
   const GroupTable& table() const noexcept { return table_; }
+  GroupTable& table() noexcept { return table_; }
   /// Whether clusters had to be put together.
   bool merged() const noexcept { return bits_ < 64; }
 

@@ -7,6 +7,8 @@ namespace scrm {
 void ExtraTerms::add(const Estimator& estimator) {
   labels = labels || estimator.label_sums;
   smoothed = smoothed || estimator.smoothed_terms;
+  model = model || estimator.needs_model;
+  if (estimator.tuned && tuned_index(estimator) == tuned.size()) tuned.push_back(&estimator);
   if (estimator.transform == WeightTransform::given && index(estimator) == given.size()) given.push_back(&estimator);
 }
 
@@ -14,10 +16,21 @@ std::size_t ExtraTerms::index(const Estimator& estimator) const {
   return static_cast<std::size_t>(std::find(given.begin(), given.end(), &estimator) - given.begin());
 }
 
-GroupLayout::GroupLayout(std::size_t policies, const ExtraTerms& extra)
-    : policies_(policies), extra_(extra), policy_width_(kOwn + (extra.labels ? 2 : 0) + extra.given.size()) {}
+std::size_t ExtraTerms::tuned_index(const Estimator& estimator) const {
+  return static_cast<std::size_t>(std::find(tuned.begin(), tuned.end(), &estimator) - tuned.begin());
+}
 
-std::size_t GroupLayout::terms_column(const Estimator& estimator) const {
+GroupLayout::GroupLayout(std::size_t policies, const ExtraTerms& extra)
+    : policies_(policies),
+      extra_(extra),
+      policy_width_(extra.model ? tuned(extra.tuned.size(), 0) : model()),
+      chosen_(policies * extra.tuned.size(), extra.scales.empty() ? 0 : extra.scales.size() - 1) {}
+
+std::size_t GroupLayout::terms_column(std::size_t p, const Estimator& estimator) const {
+  if (estimator.tuned) {
+    const std::size_t t = extra_.tuned_index(estimator);
+    return tuned(t, chosen_scale(p, t));
+  }
   switch (estimator.transform) {
     case WeightTransform::clip:
       return kClipped;
@@ -37,9 +50,12 @@ ReplicateTotals GroupLayout::totals(const double* sums, std::size_t p, const Est
           .loss = sums[kLoss],
           .weight = own[kWeight],
           .weighted_loss = own[kWeightedLoss],
-          .terms = own[terms_column(estimator)],
+          .terms = own[terms_column(p, estimator)],
           .additive_u = extra_.labels ? own[kOwn] : 0,
-          .additive_s = extra_.labels ? own[kOwn + 1] : 0};
+          .additive_s = extra_.labels ? own[kOwn + 1] : 0,
+          .prediction = extra_.model ? own[model()] : 0,
+          .residual = extra_.model ? own[model() + 1] : 0,
+          .additive_terms = extra_.model ? own[model() + 2] : 0};
 }
 
 double GroupLayout::value(const double* sums, const EstimateColumn& column) const {

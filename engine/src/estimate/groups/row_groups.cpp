@@ -125,10 +125,12 @@ void RowGroups::add_block(const Block& block, std::size_t policy, const double* 
   held_.insert(held_.end(), held.begin(), held.begin() + held_count);
 }
 
-void RowGroups::add_block_terms(const Block& block, std::size_t policy, std::size_t given, const double* terms) {
-  const std::size_t column = table_.layout.policy(policy) + table_.layout.given(given);
+void RowGroups::add_block_terms(const Block& block, std::size_t policy, std::size_t at, const double* terms) {
+  const std::size_t column = table_.layout.policy(policy) + at;
   each_group(block, [&](double* sums, int first, int end) {
-    for (int i = first; i < end; ++i) sums[column] += terms[i];
+    double total = sums[column];  // in a register: a sum in memory would wait for itself
+    for (int i = first; i < end; ++i) total += terms[i];
+    sums[column] = total;
   });
 }
 

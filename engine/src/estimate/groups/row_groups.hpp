@@ -42,11 +42,11 @@ class RowGroups {
   /// Whether add_block is of no use, since groups are whole blocks.
   bool by_block() const noexcept { return group_rows_ >= kBlockRows; }
 
-  // Groups within a block: sums of one policy, `excess` being the additive estimator's S or null; terms of one of the
-  // given transforms; row counts and losses, shared by all policies.
+  // Groups within a block: sums of one policy, `excess` being the additive estimator's S or null; any other terms, `at`
+  // being their place within the policy; row counts and losses, shared by all policies.
   void add_block(const Block& block, std::size_t policy, const double* weights, const WeightOptions& rules,
                  const double* excess);
-  void add_block_terms(const Block& block, std::size_t policy, std::size_t given, const double* terms);
+  void add_block_terms(const Block& block, std::size_t policy, std::size_t at, const double* terms);
   void add_block_losses(const Block& block);
 
   /// Groups of whole blocks: what the pass knows of one block. One call at a time, in the order of blocks.
@@ -56,6 +56,7 @@ class RowGroups {
   void clip_top_rows(std::size_t policy, const TopRows& top, double clip);
 
   const GroupTable& table() const noexcept { return table_; }
+  GroupTable& table() noexcept { return table_; }
 
  private:
   /// A weighted loss that is not in its group's sum of min(w, M) y yet.

@@ -113,7 +113,7 @@ std::string interval_assumption(IntervalKind kind, const KnownBounds& bounds, bo
 void add_value_inputs(const Estimator& estimator, const PolicyTotals& totals, const KnownBounds& bounds, double largest,
                       IntervalInputs& inputs) {
   const double mean_weight = totals.weight.true_mean(), ips = totals.weighted_loss.true_mean();
-  if (bounds.outcome_given && std::isfinite(largest) && !estimator.label_sums) {
+  if (bounds.outcome_given && std::isfinite(largest) && has_known_range(estimator)) {
     const bool ratio = estimator.point != mean_of_terms;
     const OutcomeRange terms = product_range(0, largest, bounds.outcome);
     inputs.point.range =
@@ -145,8 +145,7 @@ void add_difference_inputs(const Estimator& estimator, const DifferenceTotals& t
   const double lowest = logged ? -1 : -bounds.max_weight;
   const double highest = bounds.max_weight - (logged ? 1 : 0);
   const double width = bounds.outcome.high - bounds.outcome.low;
-  const bool known_range = estimator.transform != WeightTransform::given && !estimator.label_sums;
-  if (bounds.outcome_given && bounds.weight_given() && known_range) {
+  if (bounds.outcome_given && bounds.weight_given() && has_known_range(estimator)) {
     const OutcomeRange terms = product_range(lowest, highest, bounds.outcome);
     const double ratio = bounds.max_weight * width / totals.mean_weight +
                          (logged ? width : bounds.max_weight * width / totals.baseline_mean_weight);

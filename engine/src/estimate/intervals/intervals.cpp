@@ -141,10 +141,15 @@ std::optional<double> confidence_below(IntervalKind kind, double x, const Interv
   return above ? 1 - tail : tail;
 }
 
+bool has_known_range(const Estimator& estimator) {
+  return estimator.transform != WeightTransform::given && !estimator.label_sums && !estimator.needs_model;
+}
+
 std::string inapplicable_interval_reason(IntervalKind kind, const Estimator& estimator, bool bounded) {
   if (estimator.smoothed_terms) return {};  // it has a bound of its own
-  const bool policy_value = estimator.transform == WeightTransform::none && !estimator.label_sums;
-  const bool known_range = estimator.transform != WeightTransform::given && !estimator.label_sums;
+  const bool policy_value =
+      estimator.transform == WeightTransform::none && !estimator.label_sums && !estimator.needs_model;
+  const bool known_range = has_known_range(estimator);
   const char* name = definition_of(kind).name;
   const bool of_value = kind == IntervalKind::cressie_read || kind == IntervalKind::clopper_pearson ||
                         (kind == IntervalKind::sequence && bounded);

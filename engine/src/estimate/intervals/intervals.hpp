@@ -56,6 +56,9 @@ Bounds interval(IntervalKind kind, double level, const IntervalInputs& inputs);
 /// None where there is no interval.
 std::optional<double> confidence_below(IntervalKind kind, double x, const IntervalInputs& inputs);
 
+/// Whether bounds of losses and weights say where the estimator's terms lie.
+bool has_known_range(const Estimator& estimator);
+
 /// Why intervals of this kind are not made of this estimator; empty where they are. `bounded`: both bounds are given,
 /// and the interval is to rest on them.
 std::string inapplicable_interval_reason(IntervalKind kind, const Estimator& estimator, bool bounded);

@@ -13,6 +13,11 @@ PolicyKindDefinition gaussian_kind() {
                         double* out) { gaussian_log_density(block.action, scores, policy.scale, out); },
       .score_gradient = [](const Policy& policy, const Block& block, double* scores,
                            double* log_density) { gaussian_gradient(block.action, policy.scale, scores, log_density); },
+      .action_moments =
+          [](const Policy& policy, const double* scores, int rows, double* mean, double* variance) {
+            std::copy_n(scores, rows, mean);
+            std::fill_n(variance, rows, policy.scale * policy.scale);
+          },
       .actions_from_normals =
           [](const Policy& policy, int rows, const double* scores, const double* normals, double* actions) {
             for (int i = 0; i < rows; ++i) actions[i] = scores[i] + policy.scale * normals[i];

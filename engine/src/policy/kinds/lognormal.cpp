@@ -17,6 +17,12 @@ PolicyKindDefinition lognormal_kind() {
           [](const Policy& policy, const Block& block, double* scores, double* log_density) {
             lognormal_gradient(block.action, policy.scale, scores, log_density);
           },
+      .action_moments =
+          [](const Policy& policy, const double* scores, int rows, double* mean, double* variance) {
+            const double square = policy.scale * policy.scale, spread = std::expm1(square);
+            for (int i = 0; i < rows; ++i) mean[i] = std::exp(scores[i] + square / 2);
+            for (int i = 0; i < rows; ++i) variance[i] = mean[i] * mean[i] * spread;
+          },
       .actions_from_normals =
           [](const Policy& policy, int rows, const double* scores, const double* normals, double* actions) {
             for (int i = 0; i < rows; ++i) actions[i] = scores[i] + policy.scale * normals[i];

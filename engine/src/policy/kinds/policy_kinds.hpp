@@ -9,8 +9,16 @@
 
 namespace scrm {
 
-/// Scratch slots of policies, after the caller's: scores, a panel of contexts as doubles, and products of a gradient.
-enum ScratchSlot { kScoresSlot = PolicyScratch::kCallerSlot + 1, kPanelSlot, kProductSlot, kScratchSlots };
+/// Scratch slots of policies, after the caller's: scores, a panel of contexts as doubles, products of a gradient; and
+/// of models: their own scores, and what those are multiplied with.
+enum ScratchSlot {
+  kScoresSlot = PolicyScratch::kCallerSlot + 1,
+  kPanelSlot,
+  kProductSlot,
+  kModelScoresSlot,
+  kModelFactorsSlot,
+  kScratchSlots
+};
 
 /// Whether gaussian_weights applies to the block.
 inline bool has_fused_weights(const Block& block) noexcept {

@@ -1,8 +1,11 @@
+#include <algorithm>
+#include <cassert>
 #include <cmath>
 
 #include "policy/kinds/policy_kinds.hpp"
 #include "scrm/kernels/scores/densities.hpp"
 #include "scrm/kernels/scores/score_gradients.hpp"
+#include "scrm/kernels/vector/elementary.hpp"
 
 namespace scrm {
 namespace {
@@ -41,6 +44,27 @@ void sample_tile(const Policy& policy, const Block&, const ScoreTile& all, int r
   actions.category()[row] = draw_action(policy, all.scores + (row - all.first_row), all.stride, random);
 }
 
+void probabilities(const Policy& policy, int actions, int rows, std::int64_t stride, double* scores) {
+  assert(rows <= kScoreTileRows);
+  double highest[kScoreTileRows], total[kScoreTileRows] = {};
+  std::copy_n(scores, rows, highest);
+  for (int k = 1; k < actions; ++k) {
+    const double* column = scores + k * stride;
+    for (int i = 0; i < rows; ++i) highest[i] = column[i] > highest[i] ? column[i] : highest[i];
+  }
+  for (int k = 0; k < actions; ++k) {
+    double* column = scores + k * stride;
+    for (int i = 0; i < rows; ++i) column[i] -= highest[i];
+    exp_array(column, column, rows);
+    for (int i = 0; i < rows; ++i) total[i] += column[i];
+  }
+  for (int i = 0; i < rows; ++i) total[i] = (1 - policy.epsilon) / total[i];
+  for (int k = 0; k < actions; ++k) {
+    double* column = scores + k * stride;
+    for (int i = 0; i < rows; ++i) column[i] = column[i] * total[i] + policy.epsilon / actions;
+  }
+}
+
 }  // namespace
 
 /// One of K actions with probability (1−ε) softmax(scores) + ε/K.
@@ -62,6 +86,7 @@ PolicyKindDefinition softmax_kind() {
           [](const Policy& policy, const Block& block, const ScoreTile& all, double* scores, double* log_density) {
             softmax_gradient(all, block.category, policy.epsilon, scores, log_density);
           },
+      .action_probabilities = probabilities,
       .sample = sample,
       .sample_tile = sample_tile,
   };

@@ -38,6 +38,10 @@ PolicyKindDefinition uniform_kind() {
       .log_density = log_density,
       .density = density,
       .label_probability = label_probability,
+      .action_probabilities =
+          [](const Policy&, int actions, int rows, std::int64_t stride, double* out) {
+            for (int k = 0; k < actions; ++k) std::fill_n(out + k * stride, rows, 1.0 / actions);
+          },
       .sample = sample,
   };
 }

@@ -56,6 +56,7 @@ std::string shown(const std::optional<double>& value, int decimals) {
 std::string parameter_text(const Estimate& estimate) {
   if (!estimate.parameter) return "";
   const Estimator& estimator = find_estimator(estimate.estimator);
+  if (estimator.tuned) return fmt::format("{} = {:.4g}", estimator.tuned->symbol, *estimate.parameter);
   const bool clip = estimator.parameter == EstimatorParameter::clip;
   return fmt::format("{} = {:.4g}", estimator.smoothed_terms ? "lambda" : (clip ? "M" : "alpha"), *estimate.parameter);
 }
@@ -200,6 +201,8 @@ Json evaluation_json(const EvaluationReport& report, const EvaluateOptions& opti
       {"policies", std::move(policies)}};
   if (report.clusters) json["clusters"] = *report.clusters;
   if (report.clusters_merged) json["clusters_merged"] = true;
+  if (!report.model.empty())
+    json["model"] = {{"name", report.model}, {"penalty", number_or_null(report.model_penalty)}};
   return json;
 }
 
@@ -218,6 +221,9 @@ std::string evaluation_text(const EvaluationReport& report, const EvaluateOption
   text += fmt::format("mean {} of the logged actions: {}{}\n\n", to_string(context.outcome),
                       styled(shown(report.loss.true_mean(), decimals), Style::strong),
                       shown_error ? fmt::format(" (std. error {})", shown(shown_error, decimals)) : "");
+  if (!report.model.empty())
+    text += fmt::format("model: {}{}\n\n", report.model,
+                        report.model_penalty ? fmt::format(" (penalty {:g})", *report.model_penalty) : "");
   // The engine's losses, as the user's outcome.
   const double beaten = (context.outcome == Outcome::reward ? -1 : 1) * options.at_least.value_or(0);
   const std::string beats = fmt::format("{} {:g}", context.outcome == Outcome::reward ? "at least" : "at most", beaten);

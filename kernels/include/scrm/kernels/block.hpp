@@ -62,6 +62,10 @@ struct Block {
   const double* const* targets = nullptr;  ///< num_targets columns: outside policies' probabilities
   int num_targets = 0;
 
+  // What an outside model predicts, where there is one, as losses.
+  const double* model_logged = nullptr;          ///< for the logged actions
+  const double* const* model_targets = nullptr;  ///< over each target's actions; null for targets that it leaves out
+
   const std::int64_t* cluster = nullptr;  ///< optional: rows of one number are not independent
 
   /// Sources that walk several rollouts side by side: the block with the same index of the next rollout.

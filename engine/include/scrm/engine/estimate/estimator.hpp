@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "scrm/engine/estimate/model_sums.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
 #include "scrm/io/shard/schema.hpp"
 #include "scrm/kernels/weights/difference_sums.hpp"
@@ -34,6 +35,7 @@ struct PolicyTotals {
   SquareWeightedMoments square;                  ///< w² and y
   AdditiveSums additive;                         ///< y + (y − c) S and S; only with `label_sums`
   std::span<const SmoothedTerms> smoothed = {};  ///< on a grid of λ; only with `smoothed_terms`
+  ModelSums model;                               ///< only with `needs_model`
   double level = 0.95;                           ///< of intervals
   std::optional<double> beaten = {};             ///< what the policy's loss is to lie below, where anybody asks
 };
@@ -43,6 +45,8 @@ struct ReplicateTotals {
   double rows = 0, loss = 0;
   double weight = 0, weighted_loss = 0, terms = 0;
   double additive_u = 0, additive_s = 0;
+  double prediction = 0, residual = 0;  ///< q_π and w (y − q)
+  double additive_terms = 0;            ///< q_π + (y − q) (1 + S)
 };
 
 /// An estimate before its interval. Where value is not defined, `undefined_reason` says why in words.
@@ -63,11 +67,13 @@ struct DifferenceTotals {
   double rows = 0;
   Moments loss;                     ///< y
   Moments terms;                    ///< (t(w) − t(u)) y
+  ModelDifference model;            ///< only with `needs_model`
   DifferenceSums sums;              ///< over the rows that it does not hold
   AdditiveSums additive;            ///< (y − c) S and S; only with `label_sums`
   double mean_weight = 1;           ///< of w
   double baseline_mean_weight = 1;  ///< of u
   PointEstimate policy, baseline;   ///< the estimates of either; of the logged actions, the mean loss
+  double group_error = 0;           ///< standard error of their difference, from groups of rows
 };
 
 /// t(w) and ∂t/∂ log w of every weight, for WeightTransform::given. Called by many threads at once. α is that of the
@@ -87,6 +93,16 @@ void for_each_weight(std::span<const double> weights, double alpha, double* valu
     slopes[i] = one.slope;
   }
 }
+
+/// Residuals y − q of large weights count less. How large is tuned: each scale of a grid, from 1 up to the number of
+/// rows, is a candidate, and the data chooses.
+struct TunedResidual {
+  /// t(w) of every weight for the parameter, in the terms q_π + t(w) (y − q). Called by many threads at once.
+  void (*weights)(std::span<const double> weights, double parameter, double* out) = nullptr;
+  /// The estimator's own parameter for weights beyond `scale` to count less.
+  double (*parameter)(double scale) = nullptr;
+  const char* symbol = "";  ///< of the parameter, for tables
+};
 
 /// The option that an estimator takes as its parameter.
 enum class EstimatorParameter : std::uint8_t {
@@ -112,6 +128,8 @@ PointEstimate mean_of_terms(const PolicyTotals& totals);
 double replicate_mean_of_terms(const ReplicateTotals& totals);
 double influence_on_mean_of_terms(const ReplicateTotals& all, const ReplicateTotals& group);
 PointEstimate mean_of_term_differences(const DifferenceTotals& totals);
+PointEstimate difference_of_values(const DifferenceTotals& totals);
+PointEstimate mean_of(const Moments& terms);
 
 /// One estimator. What is not said is that of an average of terms t(w) y, t(w) = w.
 struct Estimator {
@@ -122,6 +140,8 @@ struct Estimator {
   WeightFunction weight_function = nullptr;  ///< of WeightTransform::given, and of no other
   bool label_sums = false;                   ///< needs PolicyTotals::additive: probabilities of single labels
   bool smoothed_terms = false;               ///< needs PolicyTotals::smoothed
+  bool needs_model = false;                  ///< needs PolicyTotals::model
+  std::optional<TunedResidual> tuned = {};   ///< with `needs_model`: its terms are on a grid, of which one is chosen
   bool by_default = true;                    ///< evaluated where nobody says which
   /// Why it does not apply to this data and policy; empty when it does.
   std::string (*inapplicable_reason)(const Schema& schema, const TargetPolicy& policy) = always_applicable;
@@ -139,7 +159,8 @@ struct Estimator {
 
 // The built-in ones, for those who choose one by default: a file each in engine/src/estimate, listed in estimators.cpp.
 extern const Estimator kIpsEstimator, kClippedEstimator, kSnipsEstimator, kIpsIxEstimator, kAdditiveEstimator,
-    kLogSmoothingEstimator;
+    kLogSmoothingEstimator, kDmEstimator, kDrEstimator, kSndrEstimator, kSwitchDrEstimator, kDrosEstimator,
+    kAdditiveDrEstimator;
 
 /// Every estimator, in the order of reports: the built-in ones, then those registered.
 const std::vector<const Estimator*>& all_estimators();
@@ -161,6 +182,10 @@ const Estimator& find_learning_estimator(const std::string& name);
 /// Throws a data Error, with the reason, where the estimator does not apply; `policy_name` is its place.
 void require_applicable(const Estimator& estimator, const Schema& schema, const TargetPolicy& policy,
                         const std::string& policy_name);
+
+/// The data Error of an estimator that does not apply.
+[[noreturn]] void refuse_estimator(const Estimator& estimator, const std::string& reason,
+                                   const std::string& policy_name);
 
 /// The parameter's value, 0 where there is none.
 double parameter_value(const Estimator& estimator, double alpha, double clip);

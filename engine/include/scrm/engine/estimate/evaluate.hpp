@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scrm/engine/estimate/interval.hpp"
+#include "scrm/engine/estimate/outcome_model.hpp"
 #include "scrm/engine/pass/pass.hpp"
 #include "scrm/engine/pass/source.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
@@ -16,10 +17,18 @@
 
 namespace scrm {
 
+/// How the parameters of `switch-dr` and `dros` are chosen.
+enum class Tuning : std::uint8_t {
+  mse,   ///< the least bound of the mean squared error: cautious about bias
+  slope  ///< the least variance whose estimates agree with those of all larger ones
+};
+
 struct EvaluateOptions {
-  std::vector<std::string> estimators;  ///< empty: all that apply
-  std::optional<double> clip;           ///< M; unset: the fifth-largest weight
-  std::optional<double> alpha;          ///< α; unset: 1 / rows
+  std::vector<std::string> estimators;             ///< empty: all that apply
+  std::optional<double> clip;                      ///< M; unset: the fifth-largest weight
+  std::optional<double> alpha;                     ///< α; unset: 1 / rows
+  std::shared_ptr<const OutcomeModel> model = {};  ///< null: no estimators that need one
+  Tuning tuning = Tuning::mse;
   IntervalKind interval = IntervalKind::automatic;
   double level = 0.95;
   /// What is known of losses and weights, for intervals that need bounds. Without a range that of the losses seen is
@@ -88,6 +97,8 @@ struct EvaluationReport {
   std::string interval_assumption;       ///< what intervals take for granted, in words; may be empty
   std::optional<std::int64_t> clusters;  ///< groups of rows that standard errors take as independent
   bool clusters_merged = false;          ///< there were more clusters, which were put together at random
+  std::string model;                     ///< name of the model that assisted; may be empty
+  std::optional<double> model_penalty;   ///< how strongly it was shrunk, where it was
   std::vector<PolicyReport> policies;
 };
 

@@ -47,6 +47,14 @@ struct PolicyKindDefinition {
   /// each score.
   void (*label_gradient)(const Policy& policy, const Block& block, double* scores, double* probability) = nullptr;
 
+  // Optional, for expectations of what a model predicts. Continuous actions: mean and variance of each row's action.
+  // Categorical ones: π(k|x) in the place of the scores of all actions of a few rows, which lie `stride` apart; without
+  // a theta there are no scores, and all of them are to be set. Multilabel actions need label_probability alone.
+  void (*action_moments)(const Policy& policy, const double* scores, int rows, double* mean,
+                         double* variance) = nullptr;
+  void (*action_probabilities)(const Policy& policy, int actions, int rows, std::int64_t stride,
+                               double* scores) = nullptr;
+
   /// Draws the action of one row from that row's own stream into the column of `actions` that fits block.action_kind.
   void (*sample)(const Policy& policy, const Block& block, const double* scores, int row, RandomStream& random,
                  BlockBuffer& actions) = nullptr;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -56,6 +57,15 @@ class TargetPolicy {
   virtual bool has_label_probability() const { return false; }
   /// Probability of each logged bit by itself; K columns.
   virtual void label_probability(const Block& block, PolicyScratch& scratch, double* out) const;
+  /// Whether action_moments is defined: continuous actions whose mean and variance are known.
+  virtual bool has_action_moments() const { return false; }
+  virtual void action_moments(const Block& block, PolicyScratch& scratch, double* mean, double* variance) const;
+  /// Whether action_probabilities is defined: categorical actions.
+  virtual bool has_action_probabilities() const { return false; }
+  /// π(k|x) of all actions for a few rows, as ScoreTile has them: action k begins at out + k * kScoreTileRows.
+  virtual void action_probabilities(const Block& block, int first_row, int rows, double* out) const;
+  /// The target column whose probabilities it has, where it is an outside policy.
+  virtual std::optional<int> target_column() const { return {}; }
   /// Mean and scale of a policy that is gaussian with linear features; one without a theta for all others.
   virtual LinearGaussian linear_gaussian() const { return {}; }
   /// Whether weights() takes blocks whose context lies row by row (Block::context_by_row).

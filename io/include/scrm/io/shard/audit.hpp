@@ -17,8 +17,9 @@ enum class BadRowReason : std::uint8_t {
   loss_not_finite,
   context_not_finite,
   target_not_valid,  ///< negative, not finite, or a probability above one
+  model_not_finite,  ///< what an outside model predicts
 };
-inline constexpr int kBadRowReasons = 8;
+inline constexpr int kBadRowReasons = 9;
 
 /// A sentence part such as "propensity is not above zero".
 const char* to_string(BadRowReason reason) noexcept;

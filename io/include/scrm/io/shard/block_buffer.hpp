@@ -36,6 +36,9 @@ class BlockBuffer {
   double* propensity() noexcept { return propensity_.get(); }
   double* label_propensity() noexcept { return label_propensity_.get(); }
   double* target(int index) noexcept { return targets_[static_cast<std::size_t>(index)].get(); }
+  double* model_logged() noexcept { return model_logged_.get(); }
+  /// Null where the model leaves the target out.
+  double* model_target(int index) noexcept { return model_targets_[static_cast<std::size_t>(index)].get(); }
   std::int64_t* cluster() noexcept { return cluster_.get(); }
 
   /// What the rows of each dataset are read into before they become columns; empty until files are read.
@@ -75,6 +78,9 @@ class BlockBuffer {
   AlignedArray<double> label_propensity_;
   std::vector<AlignedArray<double>> targets_;
   std::vector<const double*> target_views_;
+  AlignedArray<double> model_logged_;
+  std::vector<AlignedArray<double>> model_targets_;
+  std::vector<const double*> model_views_;
   AlignedArray<std::int64_t> cluster_;
   std::vector<ReadBuffer> read_buffers_;
   bool allows_context_by_row_ = false;

@@ -16,6 +16,8 @@ struct ReadOptions {
   bool reward = false;                    ///< `loss` holds rewards, whether the data says so or nothing
   std::vector<std::string> targets = {};  ///< target columns wanted, in this order; every shard must have them
   bool all_targets = false;               ///< instead: every target column that all shards have (for inspect)
+  std::string model = {};                 ///< outside model wanted, by name; every shard must have it
+  bool sole_model = false;                ///< instead: the one that all shards have, where there is just one
   bool label_propensity = true;           ///< read `label_propensity` where there is one
   bool cluster = false;                   ///< read `cluster` where there is one; all shards must have it, or none
   /// Read `context` and nothing else: actions, losses and propensities may be there or not. Rows without any context
@@ -48,7 +50,7 @@ class RawRows {
 };
 
 /// Bytes that decoding holds for what is read from files, besides the block itself.
-std::size_t read_buffer_bytes(const Schema& schema) noexcept;
+std::size_t read_buffer_bytes(const Schema& schema);
 
 /// Opened once: the schema of every shard is read and checked against the first. Columns that have names are brought
 /// into the first shard's order, rewards become losses. Files are opened again as rows are fetched, a few at a time.

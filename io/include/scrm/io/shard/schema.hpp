@@ -30,6 +30,12 @@ enum class Outcome : std::uint8_t {
   reward  ///< larger is better
 };
 
+/// An outside model's predictions among the columns of the data.
+struct ModelColumns {
+  std::string name;
+  std::vector<bool> targets;  ///< for which of Schema::targets there is the expectation over its actions
+};
+
 struct Schema {
   ActionKind action_kind = ActionKind::continuous;
   int num_actions = 0;  ///< categories (categorical) or labels K (multilabel)
@@ -38,14 +44,19 @@ struct Schema {
   FloatType context_type = FloatType::f64;  ///< f32 only when every shard's context is; sparse values are always f64
   PropensityForm propensity = PropensityForm::linear;
   bool label_propensity = false;
-  std::vector<std::string> targets;  ///< names under target/, in alphabetical order
-  bool cluster = false;              ///< rows say, by a number, which of them are not independent of each other
+  std::vector<std::string> targets;   ///< names under target/, in alphabetical order
+  std::optional<ModelColumns> model;  ///< unset: none is read
+  bool cluster = false;               ///< rows say, by a number, which of them are not independent of each other
   RowStage stage = RowStage::logged;
   std::optional<Outcome> outcome;            ///< unset: the data does not say, which is read as a loss
   std::vector<std::string> context_columns;  ///< names of the features, in order; empty: not named
   std::vector<std::string> action_names;     ///< names of the categories or labels, in order; empty: not named
   int replays = 1;                           ///< consecutive rows that share one context, see Block; divides kBlockRows
 };
+
+/// The datasets that follow the others of a shard, a column each: the targets, then those of the model, what it
+/// predicts for the logged actions first.
+std::vector<std::string> outside_datasets(const Schema& schema);
 
 /// "continuous", "categorical" or "multilabel", as the attribute action_kind spells them.
 const char* to_string(ActionKind kind) noexcept;

@@ -1,0 +1,26 @@
+/// The built-in model of outcomes: a ridge regression on contexts and actions, fitted across folds.
+#pragma once
+
+#include <memory>
+
+#include "scrm/engine/estimate/outcome_model.hpp"
+#include "scrm/engine/pass/pass.hpp"
+#include "scrm/engine/pass/source.hpp"
+
+namespace scrm {
+
+struct RidgeOptions {
+  bool skip_bad_rows = false;
+};
+
+/// Features are (1, x) ⊗ (1, a, a²) of continuous actions, (1, x) ⊗ (1, ±bits) of multilabel ones, and (1, x) with a
+/// regression for each categorical action, all in units of the first rows' standard deviations. Rows fall into five
+/// folds (by a hash of their number, or of their cluster's), and each is predicted by the other four. The penalty is
+/// the one of a grid whose predictions of left-out folds are best; each categorical action has its own.
+///
+/// One pass, in which the normal equations of every fold are summed up; more where those of all actions do not fit the
+/// memory. Throws for sparse contexts, on zero rows, and on bad rows unless they are skipped.
+std::shared_ptr<const OutcomeModel> fit_ridge_model(Source& source, const RidgeOptions& options,
+                                                    const PassOptions& pass);
+
+}  // namespace scrm

@@ -1,0 +1,195 @@
+#include "estimate/model/ridge_equations.hpp"
+
+#include <cblas.h>
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "regression/dense_algebra.hpp"
+
+namespace scrm {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// Features of rows that are multiplied together: a quarter of a small second-level cache.
+constexpr std::int64_t kPanelDoubles = 16384;
+constexpr std::int64_t kMostRows = 256, kFewestRows = 8;
+
+// Penalties, in rows that say zero. What is best lies within: a tenth of a decade more or less changes little.
+constexpr double kLeastPenalty = 1e-2;
+constexpr int kPenalties = 9;
+
+// How many rows of the mean loss an intercept is worth: an action that was never logged gets that mean.
+constexpr double kInterceptRows = 1;
+
+/// One equation of one fold, symmetric.
+MatrixXd products_of(const RidgeSums::Fold& fold, std::int64_t side, int at) {
+  if (fold.products.empty()) return MatrixXd::Zero(side, side);
+  const Eigen::Map<const MatrixXd> lower(fold.products.data() + static_cast<std::int64_t>(at) * side * side, side,
+                                         side);
+  return lower.selfadjointView<Eigen::Lower>();
+}
+
+/// What is left out of the sums, and the sums of the rest.
+struct Split {
+  MatrixXd held, rest;
+  double mean = 0;  ///< loss of the rest
+};
+
+Split split_off(const RidgeShape& shape, const RidgeSums& sums, int at, int fold) {
+  const std::int64_t side = shape.width() + 1;
+  Split out{products_of(sums.folds[static_cast<std::size_t>(fold)], side, at), MatrixXd::Zero(side, side)};
+  double rows = 0, loss = 0;
+  for (int other = 0; other < Folds::kCount; ++other) {
+    if (other == fold) continue;
+    const RidgeSums::Fold& one = sums.folds[static_cast<std::size_t>(other)];
+    out.rest += products_of(one, side, at);
+    rows += one.rows;
+    loss += one.loss;
+  }
+  out.mean = rows > 0 ? loss / rows : 0;
+  return out;
+}
+
+/// (ΦᵀΦ + λI) w = Φᵀ(y − mean), with the mean added to w's intercept. False where rounding leaves no solution.
+bool solve(const Split& split, double penalty, bool parallel, VectorXd& weights) {
+  const std::int64_t width = split.rest.rows() - 1;
+  MatrixXd factor = split.rest.topLeftCorner(width, width);
+  weights = split.rest.col(width).head(width) - split.mean * factor.col(0);
+  factor.diagonal().array() += penalty;
+  factor(0, 0) += kInterceptRows - penalty;
+  if (!(parallel ? parallel_cholesky(factor) : cholesky(factor))) return false;
+  solve_triangular(factor, weights);
+  solve_triangular(factor.transpose(), weights);
+  weights[0] += split.mean;
+  return weights.allFinite();
+}
+
+/// Squared error on the held-out rows: v'Av with v = (w, −1).
+double held_error(const Split& split, const VectorXd& weights) {
+  VectorXd v(weights.size() + 1);
+  v << weights, -1.0;
+  return v.dot(split.held * v);
+}
+
+}  // namespace
+
+int RidgeReduction::rows_at_once() const noexcept {
+  return static_cast<int>(std::clamp(kPanelDoubles / (shape_.width() + 1), kFewestRows, kMostRows));
+}
+
+ReductionBytes RidgeReduction::bytes() const {
+  const auto side = static_cast<std::size_t>(shape_.width() + 1);
+  ReductionBytes bytes;
+  bytes.partial = static_cast<std::size_t>(Folds::kCount * count_) * side * side * sizeof(double);
+  bytes.scratch = (static_cast<std::size_t>(rows_at_once()) * side) * sizeof(double) +
+                  (static_cast<std::size_t>(Folds::kCount * count_) + kBlockRows) * sizeof(int);
+  bytes.help = "an outside model (--model NAME)";
+  return bytes;
+}
+
+/// Rows by fold and equation; those of (fold, equation) are [begins[k], begins[k + 1]), k = fold · count + equation.
+void RidgeReduction::sort_rows(const Block& block, const Folds::OfRows& folds, Scratch& scratch) const {
+  const auto keys = static_cast<std::size_t>(Folds::kCount * count_);
+  scratch.begins.assign(keys + 1, 0);
+  scratch.rows.resize(kBlockRows);
+  std::array<int, kBlockRows> key;  // −1: of another equation
+  for (int i = 0; i < block.rows; ++i) {
+    const int equation = (shape_.kind == ActionKind::categorical ? block.category[i] : 0) - first_;
+    const bool here = equation >= 0 && equation < count_;
+    key[static_cast<std::size_t>(i)] = here ? folds[static_cast<std::size_t>(i)] * count_ + equation : -1;
+    if (here) ++scratch.begins[static_cast<std::size_t>(key[static_cast<std::size_t>(i)]) + 1];
+  }
+  for (std::size_t k = 1; k <= keys; ++k) scratch.begins[k] += scratch.begins[k - 1];
+  // Filled from each end, so that in the end `begins` is where each begins.
+  std::vector<int>& ends = scratch.ends;
+  ends.assign(scratch.begins.begin(), scratch.begins.end() - 1);
+  for (int i = 0; i < block.rows; ++i) {
+    const int k = key[static_cast<std::size_t>(i)];
+    if (k >= 0) scratch.rows[static_cast<std::size_t>(ends[static_cast<std::size_t>(k)]++)] = i;
+  }
+}
+
+void RidgeReduction::compute(const Block& block, Partial& out) const {
+  RidgeSums& sums = static_cast<Sums&>(out).sums;
+  for (RidgeSums::Fold& fold : sums.folds) {
+    fold.products.clear();
+    fold.rows = fold.loss = 0;
+  }
+  const Folds::OfRows folds = folds_.of_rows(block);
+  for (int i = 0; i < block.rows; ++i) {
+    RidgeSums::Fold& fold = sums.folds[folds[static_cast<std::size_t>(i)]];
+    fold.rows += 1;
+    fold.loss += units_.loss.of(block.loss[i]);
+  }
+  const Pool<Scratch>::Lease scratch = scratch_.lease();
+  sort_rows(block, folds, *scratch);
+  const int side = static_cast<int>(shape_.width() + 1), most = rows_at_once();
+  scratch->features.resize(static_cast<std::size_t>(most) * static_cast<std::size_t>(side));
+  const std::size_t square = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
+  for (int k = 0; k < Folds::kCount * count_; ++k) {
+    const int end = scratch->begins[static_cast<std::size_t>(k) + 1];
+    std::vector<double>& products = sums.folds[static_cast<std::size_t>(k / count_)].products;
+    for (int first = scratch->begins[static_cast<std::size_t>(k)]; first < end; first += most) {
+      if (products.empty()) products.assign(static_cast<std::size_t>(count_) * square, 0.0);
+      const int rows = std::min(most, end - first);
+      ridge_rows(block, shape_, units_, scratch->rows.data() + first, rows, scratch->features.data());
+      cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, side, rows, 1.0, scratch->features.data(), side, 1.0,
+                  products.data() + static_cast<std::size_t>(k % count_) * square, side);
+    }
+  }
+}
+
+void RidgeReduction::merge(Partial& earlier, const Partial& later) const {
+  RidgeSums& into = static_cast<Sums&>(earlier).sums;
+  const RidgeSums& from = static_cast<const Sums&>(later).sums;
+  for (std::size_t f = 0; f < into.folds.size(); ++f) {
+    RidgeSums::Fold& fold = into.folds[f];
+    fold.rows += from.folds[f].rows;
+    fold.loss += from.folds[f].loss;
+    const std::vector<double>& products = from.folds[f].products;
+    if (fold.products.empty()) {
+      fold.products = products;
+      continue;
+    }
+    for (std::size_t i = 0; i < products.size(); ++i) fold.products[i] += products[i];
+  }
+}
+
+RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at, bool parallel) {
+  const std::int64_t width = shape.width();
+  std::vector<double> errors(kPenalties, 0.0);
+  const auto penalty = [](int step) { return kLeastPenalty * std::pow(10.0, step); };
+  VectorXd weights;
+  for (int fold = 0; fold < Folds::kCount; ++fold) {
+    const Split split = split_off(shape, sums, at, fold);
+    for (int step = 0; step < kPenalties; ++step) {
+      double& error = errors[static_cast<std::size_t>(step)];
+      error += solve(split, penalty(step), parallel, weights) ? held_error(split, weights)
+                                                              : std::numeric_limits<double>::infinity();
+    }
+  }
+  // The larger of equals.
+  const auto best = std::min_element(errors.rbegin(), errors.rend());
+  RidgeSolution out;
+  out.penalty = penalty(static_cast<int>(errors.rend() - best) - 1);
+  out.weights.assign(static_cast<std::size_t>(Folds::kCount * width), 0.0);
+  for (int fold = 0; fold < Folds::kCount; ++fold) {
+    const Split split = split_off(shape, sums, at, fold);
+    // Where nothing can be solved for, the mean is predicted.
+    if (!solve(split, out.penalty, parallel, weights)) weights = VectorXd::Unit(width, 0) * split.mean;
+    std::copy_n(weights.data(), width, out.weights.data() + fold * width);
+  }
+  return out;
+}
+
+std::size_t solve_ridge_bytes(const RidgeShape& shape) {
+  const auto side = static_cast<std::size_t>(shape.width() + 1);
+  return 4 * side * side * sizeof(double);  // both sides of a split, the factor, and one fold on its way
+}
+
+}  // namespace scrm

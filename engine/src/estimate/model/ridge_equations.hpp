@@ -1,0 +1,65 @@
+/// RidgeEquations: the normal equations of every fold, summed up in a pass, and the regressions that they give.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "estimate/model/folds.hpp"
+#include "estimate/model/ridge_shape.hpp"
+#include "pass/pass_plan.hpp"
+#include "pass/pool.hpp"
+
+namespace scrm {
+
+/// Σ (φ, y)(φ, y)ᵀ of every equation and fold, lower triangles, column-major; and count and sum of all losses.
+struct RidgeSums {
+  struct Fold {
+    std::vector<double> products;  ///< [equations, width + 1, width + 1]; empty while there are no rows
+    double rows = 0, loss = 0;     ///< of all equations, those that are not summed up here too
+  };
+  std::array<Fold, Folds::kCount> folds;
+};
+
+/// Sums up equations [first, first + count).
+class RidgeReduction final : public SizedReduction {
+ public:
+  RidgeReduction(const RidgeShape& shape, const RidgeUnits& units, const Folds& folds, int first, int count)
+      : shape_(shape), units_(units), folds_(folds), first_(first), count_(count) {}
+
+  struct Sums final : Partial {
+    RidgeSums sums;
+  };
+
+  ReductionBytes bytes() const override;
+  std::unique_ptr<Partial> make() const override { return std::make_unique<Sums>(); }
+  void compute(const Block& block, Partial& out) const override;
+  void merge(Partial& earlier, const Partial& later) const override;
+
+ private:
+  struct Scratch {
+    std::vector<int> begins, ends, rows;
+    std::vector<double> features;
+  };
+  int rows_at_once() const noexcept;
+  void sort_rows(const Block& block, const Folds::OfRows& folds, Scratch& scratch) const;
+
+  const RidgeShape& shape_;
+  const RidgeUnits& units_;
+  const Folds& folds_;
+  int first_, count_;
+  mutable Pool<Scratch> scratch_;
+};
+
+/// The regression of one equation for each fold, fitted on the others: `weights` [folds, width], in units.
+struct RidgeSolution {
+  std::vector<double> weights;
+  double penalty = 0;
+};
+
+/// Solves equation `at` of the sums. `parallel`: on all threads.
+RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at, bool parallel);
+/// Bytes that one call holds.
+std::size_t solve_ridge_bytes(const RidgeShape& shape);
+
+}  // namespace scrm

@@ -1,0 +1,303 @@
+#include "scrm/engine/estimate/ridge_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+#include "estimate/model/ridge_equations.hpp"
+#include "pass/parallel_indices.hpp"
+#include "policy/kinds/policy_kinds.hpp"
+#include "policy/score_matrix.hpp"
+#include "schedule/arena.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
+#include "scrm/engine/schedule/threads.hpp"
+#include "scrm/io/file/error.hpp"
+#include "scrm/kernels/scores/score_tile.hpp"
+
+namespace scrm {
+namespace {
+
+constexpr std::size_t kColumnBytes = kBlockRows * sizeof(double);
+
+/// What the two forms of the model share: linear functions of contexts, a matrix of them for each fold.
+class CrossFittedRidge : public OutcomeModel {
+ public:
+  CrossFittedRidge(const Folds& folds, std::vector<ScoreMatrix> matrices, double penalty)
+      : folds_(folds), matrices_(std::move(matrices)), penalty_(penalty) {}
+
+  std::string name() const override { return "ridge"; }
+  std::optional<double> penalty() const override { return penalty_; }
+
+ protected:
+  int outputs() const { return matrices_.front().policy().outputs; }
+  const ScoreMatrix& matrix(int fold) const { return matrices_[static_cast<std::size_t>(fold)]; }
+
+  /// predict(fold, out) for rows [first, first + count) of a block, of which each is taken from its own fold.
+  template <class Predict>
+  void by_fold(const Block& block, const Folds::OfRows& folds, int first, int count, double* out,
+               Predict predict) const {
+    if (const std::optional<int> fold = folds_.of_block(block)) return predict(*fold, out);
+    alignas(kColumnAlignment) double one[kBlockRows];
+    for (int fold = 0; fold < Folds::kCount; ++fold) {
+      predict(fold, one);
+      for (int i = 0; i < count; ++i) {
+        if (folds[static_cast<std::size_t>(first + i)] == fold) out[i] = one[i];
+      }
+    }
+  }
+
+  Folds folds_;
+
+ private:
+  std::vector<ScoreMatrix> matrices_;  // of the folds, in the losses' own units
+  double penalty_;
+};
+
+/// Continuous and multilabel actions: S₀(x) + Σ_o S_o(x) f_o, the factors f being a and a², or the bits as ±1. An
+/// expectation over actions is one over factors.
+class FactorRidge final : public CrossFittedRidge {
+ public:
+  FactorRidge(const Folds& folds, std::vector<ScoreMatrix> matrices, double penalty, ActionKind kind,
+              const RidgeUnit& action)
+      : CrossFittedRidge(folds, std::move(matrices), penalty), kind_(kind), action_(action) {}
+
+  std::string inapplicable_reason(const TargetPolicy& policy) const override {
+    if (policy.target_column())
+      return "an expectation over its actions needs their probabilities, and a target column has that of the logged "
+             "action alone; give it as model/NAME/target/TARGET";
+    const bool continuous = kind_ == ActionKind::continuous;
+    if (continuous ? policy.has_action_moments() : policy.has_label_probability()) return {};
+    return continuous ? "mean and variance of its actions are not known"
+                      : "its bits have no probabilities of their own";
+  }
+
+  bool is_linear_in_labels() const override { return kind_ == ActionKind::multilabel; }
+
+  void logged(const Block& block, PolicyScratch& scratch, double* out) const override {
+    double* factors = scratch.columns(kModelFactorsSlot, outputs() - 1);
+    if (kind_ == ActionKind::continuous) {
+      for (int i = 0; i < block.rows; ++i) {
+        factors[i] = action_.of(block.action[i]);
+        factors[kBlockRows + i] = factors[i] * factors[i];
+      }
+    } else {
+      for (std::int64_t k = 0; k < outputs() - 1; ++k) {
+        for (int i = 0; i < block.rows; ++i) factors[k * kBlockRows + i] = 2.0 * block.bits[k * kBlockRows + i] - 1;
+      }
+    }
+    combine(block, factors, scratch, out);
+  }
+
+  void expectation(const Block& block, const TargetPolicy& policy, PolicyScratch& scratch, double* out) const override {
+    double* factors = scratch.columns(kModelFactorsSlot, outputs() - 1);
+    if (kind_ == ActionKind::continuous) {
+      double *mean = factors, *square = factors + kBlockRows;
+      policy.action_moments(block, scratch, mean, square);
+      for (int i = 0; i < block.rows; ++i) {
+        mean[i] = action_.of(mean[i]);
+        square[i] = mean[i] * mean[i] + square[i] / (action_.scale * action_.scale);
+      }
+    } else {
+      policy.label_probability(block, scratch, factors);
+      for (std::int64_t k = 0; k < outputs() - 1; ++k) {
+        // That of the bit as it was logged, as the mean of ±1.
+        for (int i = 0; i < block.rows; ++i) {
+          double& factor = factors[k * kBlockRows + i];
+          factor = (2.0 * block.bits[k * kBlockRows + i] - 1) * (2 * factor - 1);
+        }
+      }
+    }
+    combine(block, factors, scratch, out);
+  }
+
+  std::size_t scratch_bytes(const TargetPolicy&) const override {
+    return (2 * static_cast<std::size_t>(outputs())) * kColumnBytes;
+  }
+
+ private:
+  void combine(const Block& block, const double* factors, PolicyScratch& scratch, double* out) const {
+    double* scores = scratch.columns(kModelScoresSlot, outputs());
+    by_fold(block, folds_.of_rows(block), 0, block.rows, out, [&](int fold, double* one) {
+      matrix(fold).scores(block, scratch, scores);
+      std::copy_n(scores, block.rows, one);
+      for (std::int64_t o = 1; o < outputs(); ++o) {
+        for (int i = 0; i < block.rows; ++i) one[i] += scores[o * kBlockRows + i] * factors[(o - 1) * kBlockRows + i];
+      }
+    });
+  }
+
+  ActionKind kind_;
+  RidgeUnit action_;
+};
+
+/// Categorical actions: one linear function for each.
+class ActionRidge final : public CrossFittedRidge {
+ public:
+  using CrossFittedRidge::CrossFittedRidge;
+
+  std::string inapplicable_reason(const TargetPolicy& policy) const override {
+    if (policy.has_action_probabilities()) return {};
+    return "an expectation over its actions needs the probabilities of all of them, and a target column has that of "
+           "the logged action alone; give it as model/NAME/target/TARGET";
+  }
+
+  void logged(const Block& block, PolicyScratch&, double* out) const override {
+    if (block.context_type == FloatType::f32)
+      predict_logged<float>(block, out);
+    else
+      predict_logged<double>(block, out);
+  }
+
+  void expectation(const Block& block, const TargetPolicy& policy, PolicyScratch& scratch, double* out) const override {
+    double* probabilities = scratch.columns(kModelScoresSlot, tile_columns());
+    alignas(kColumnAlignment) double scores[kScoreTileActions * kScoreTileRows];
+    const Folds::OfRows folds = folds_.of_rows(block);
+    for (int first = 0; first < block.rows; first += kScoreTileRows) {
+      const int rows = score_tile_rows(first, block.rows), valid = std::min(rows, block.rows - first);
+      policy.action_probabilities(block, first, rows, probabilities);
+      by_fold(block, folds, first, valid, out + first, [&](int fold, double* one) {
+        std::fill_n(one, valid, 0.0);
+        for (int action = 0; action < outputs(); action += kScoreTileActions) {
+          const int count = std::min(kScoreTileActions, outputs() - action);
+          matrix(fold).scores(block, {first, rows, action, count, scores, kScoreTileRows});
+          for (int k = 0; k < count; ++k) {
+            const double* weight = probabilities + static_cast<std::int64_t>(action + k) * kScoreTileRows;
+            for (int i = 0; i < valid; ++i) one[i] += weight[i] * scores[k * kScoreTileRows + i];
+          }
+        }
+      });
+    }
+  }
+
+  std::size_t scratch_bytes(const TargetPolicy&) const override {
+    return static_cast<std::size_t>(tile_columns()) * kColumnBytes;
+  }
+
+ private:
+  /// Columns of a block that hold a tile of all actions.
+  std::int64_t tile_columns() const {
+    constexpr std::int64_t kTilesOfColumn = kBlockRows / kScoreTileRows;
+    return (outputs() + kTilesOfColumn - 1) / kTilesOfColumn;
+  }
+
+  template <class T>
+  void predict_logged(const Block& block, double* out) const {
+    const std::int64_t width = matrix(0).policy().row_length();
+    const auto* context = static_cast<const T*>(block.context);
+    std::array<const double*, kBlockRows> theta;
+    const Folds::OfRows folds = folds_.of_rows(block);
+    for (int i = 0; i < block.rows; ++i) {
+      theta[static_cast<std::size_t>(i)] =
+          matrix(folds[static_cast<std::size_t>(i)]).policy().theta.data() + block.category[i] * width;
+      out[i] = theta[static_cast<std::size_t>(i)][0];
+    }
+    for (std::int64_t j = 0; j < block.features; ++j) {
+      const T* column = context + j * kBlockRows;
+      for (int i = 0; i < block.rows; ++i)
+        out[i] += theta[static_cast<std::size_t>(i)][1 + j] * static_cast<double>(column[i]);
+    }
+  }
+};
+
+/// The regressions of one fold in raw units, as a matrix of scores. `weights` are those of all equations and folds.
+ScoreMatrix raw_matrix(const RidgeShape& shape, const RidgeUnits& units, const Schema& schema,
+                       std::span<const RidgeSolution> solutions, int fold) {
+  Policy policy;
+  policy.kind = PolicyKind::softmax;  // a score for each output: what they mean is the model's matter
+  policy.outputs = shape.equations * shape.outputs;
+  for (const RidgeSolution& one : solutions) {
+    for (int o = 0; o < shape.outputs; ++o) {
+      const double* weights = one.weights.data() + fold * shape.width() + o * shape.context_width;
+      double intercept = weights[0];
+      const std::size_t at = policy.theta.size();
+      policy.theta.resize(at + static_cast<std::size_t>(shape.context_width));
+      for (std::int64_t j = 1; j < shape.context_width; ++j) {
+        const RidgeUnit& unit = units.features[static_cast<std::size_t>(j - 1)];
+        policy.theta[at + static_cast<std::size_t>(j)] = units.loss.scale * weights[j] / unit.scale;
+        intercept -= weights[j] * (unit.centre / unit.scale);
+      }
+      policy.theta[at] = units.loss.scale * intercept + (o == 0 ? units.loss.centre : 0);
+    }
+  }
+  return {policy, schema};
+}
+
+/// As many equations as can be summed up with all threads, one at least.
+int equations_at_once(const Source& source, const RidgeShape& shape, const RidgeUnits& units, const Folds& folds,
+                      const PassOptions& pass) {
+  for (int count = shape.equations; count > 1; count = (count + 1) / 2) {
+    if (fits_all_threads(source, RidgeReduction(shape, units, folds, 0, count).bytes(), pass)) return count;
+  }
+  return 1;
+}
+
+/// All equations, in as many passes as the memory asks for.
+std::vector<RidgeSolution> solve_all(Source& source, const RidgeShape& shape, const RidgeUnits& units,
+                                     const Folds& folds, const RidgeOptions& options, const PassOptions& pass) {
+  std::vector<RidgeSolution> solutions(static_cast<std::size_t>(shape.equations));
+  const int at_once = equations_at_once(source, shape, units, folds, pass);
+  for (int first = 0; first < shape.equations; first += at_once) {
+    const int count = std::min(at_once, shape.equations - first);
+    const RidgeReduction reduction(shape, units, folds, first, count);
+    const PassResult result = run_pass(source, reduction, pass);
+    if (!options.skip_bad_rows) require_no_bad_rows(result.audit);
+    const RidgeSums& sums = static_cast<const RidgeReduction::Sums&>(*result.sums).sums;
+    in_arena(pass.threads, [&] {
+      if (count == 1) {
+        solutions[static_cast<std::size_t>(first)] = solve_ridge(shape, sums, 0, true);
+        return;
+      }
+      parallel_indices(count, [&](std::int64_t at) {
+        solutions[static_cast<std::size_t>(first + at)] = solve_ridge(shape, sums, static_cast<int>(at), false);
+      });
+    });
+  }
+  return solutions;
+}
+
+double median_penalty(const std::vector<RidgeSolution>& solutions) {
+  std::vector<double> all;
+  for (const RidgeSolution& one : solutions) all.push_back(one.penalty);
+  std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
+  return all[all.size() / 2];
+}
+
+}  // namespace
+
+std::shared_ptr<const OutcomeModel> fit_ridge_model(Source& source, const RidgeOptions& options,
+                                                    const PassOptions& pass) {
+  const Schema& schema = source.schema();
+  if (source.rows() == 0) throw Error(ErrorKind::data, "the data has no rows: there is nothing to fit a model to");
+  if (schema.sparse)
+    throw Error(ErrorKind::data,
+                "the ridge model needs dense contexts, and these are sparse: give the predictions of a model of your "
+                "own as model/NAME, or --model none");
+  if (schema.replays > 1) throw Error(ErrorKind::usage, "the ridge model is not for rows that share contexts");
+  const RidgeShape shape(schema);
+  const Folds folds(source);
+  const RidgeUnits units = first_units(source);
+
+  MemoryLedger ledger(pass.memory);
+  const std::size_t weights = static_cast<std::size_t>(shape.equations) * static_cast<std::size_t>(shape.width()) *
+                              Folds::kCount * sizeof(double);
+  const int solvers = shape.equations > 1 ? resolve_threads(pass.threads) : 1;
+  ledger.charge(2 * weights + static_cast<std::size_t>(solvers) * solve_ridge_bytes(shape),
+                fmt::format("a ridge model with {} features{}", shape.width(),
+                            shape.equations > 1 ? fmt::format(" for each of {} actions", shape.equations) : ""),
+                "an outside model (--model NAME)");
+  PassOptions inner = pass;
+  inner.memory = ledger.left();
+  const std::vector<RidgeSolution> solutions = solve_all(source, shape, units, folds, options, inner);
+
+  std::vector<ScoreMatrix> matrices;
+  for (int fold = 0; fold < Folds::kCount; ++fold)
+    matrices.push_back(raw_matrix(shape, units, schema, solutions, fold));
+  const double penalty = median_penalty(solutions);
+  if (shape.kind == ActionKind::categorical) return std::make_shared<ActionRidge>(folds, std::move(matrices), penalty);
+  return std::make_shared<FactorRidge>(folds, std::move(matrices), penalty, shape.kind, units.action);
+}
+
+}  // namespace scrm

@@ -1,0 +1,80 @@
+#include "estimate/model/ridge_shape.hpp"
+
+#include <cmath>
+
+#include "scrm/kernels/weights/moments.hpp"
+#include "scrm/kernels/weights/weight_sums.hpp"
+
+namespace scrm {
+namespace {
+
+template <class T>
+RidgeUnit unit_of(const T* column, int rows) {
+  if (rows == 0) return {};
+  double mean = 0;
+  for (int i = 0; i < rows; ++i) mean += static_cast<double>(column[i]) / rows;
+  const double sd = std::sqrt(moments_around(mean, column, rows).square_sum / rows);
+  // A spread that is rounding alone is none.
+  return {mean, sd > 1e-12 * std::abs(mean) && std::isfinite(sd) ? sd : 1};
+}
+
+template <class T>
+void fill_context(const Block& block, const RidgeUnits& units, const int* rows, int count, std::int64_t stride,
+                  double* out) {
+  const auto* context = static_cast<const T*>(block.context);
+  for (std::int64_t j = 0; j < block.features; ++j) {
+    const T* column = context + j * kBlockRows;
+    const auto [centre, scale] = units.features[static_cast<std::size_t>(j)];
+    const double inverse = 1 / scale;
+    for (int r = 0; r < count; ++r) out[r * stride + 1 + j] = (static_cast<double>(column[rows[r]]) - centre) * inverse;
+  }
+}
+
+}  // namespace
+
+RidgeShape::RidgeShape(const Schema& schema)
+    : kind(schema.action_kind),
+      context_width(1 + schema.features),
+      equations(kind == ActionKind::categorical ? schema.num_actions : 1),
+      outputs(kind == ActionKind::continuous ? 3 : (kind == ActionKind::multilabel ? 1 + schema.num_actions : 1)) {}
+
+RidgeUnits first_units(Source& source) {
+  RidgeUnits units;
+  units.features.resize(static_cast<std::size_t>(source.schema().features));
+  const std::unique_ptr<BlockLoader> loader = source.make_loader();
+  const std::unique_ptr<BlockGroup> group = source.fetch(0, 1);
+  Audit audit;
+  const Block block = source.load(*group, 0, *loader, audit);
+  for (std::int64_t j = 0; j < block.features; ++j) {
+    units.features[static_cast<std::size_t>(j)] =
+        block.context_type == FloatType::f32
+            ? unit_of(static_cast<const float*>(block.context) + j * kBlockRows, block.rows)
+            : unit_of(static_cast<const double*>(block.context) + j * kBlockRows, block.rows);
+  }
+  if (block.action != nullptr) units.action = unit_of(block.action, block.rows);
+  units.loss = unit_of(block.loss, block.rows);
+  return units;
+}
+
+void ridge_rows(const Block& block, const RidgeShape& shape, const RidgeUnits& units, const int* rows, int count,
+                double* out) {
+  const std::int64_t width = shape.context_width, stride = shape.width() + 1;
+  for (int r = 0; r < count; ++r) out[r * stride] = 1;
+  if (block.context_type == FloatType::f32)
+    fill_context<float>(block, units, rows, count, stride, out);
+  else
+    fill_context<double>(block, units, rows, count, stride, out);
+  for (int r = 0; r < count; ++r) {
+    double* row = out + r * stride;
+    row[stride - 1] = units.loss.of(block.loss[rows[r]]);
+    const double action = shape.kind == ActionKind::continuous ? units.action.of(block.action[rows[r]]) : 0;
+    for (int o = 1; o < shape.outputs; ++o) {
+      const double factor = shape.kind == ActionKind::continuous
+                                ? (o == 1 ? action : action * action)
+                                : 2.0 * block.bits[static_cast<std::int64_t>(o - 1) * kBlockRows + rows[r]] - 1;
+      for (std::int64_t j = 0; j < width; ++j) row[o * width + j] = factor * row[j];
+    }
+  }
+}
+
+}  // namespace scrm
