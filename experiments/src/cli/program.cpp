@@ -31,6 +31,10 @@
 #include "scrm/kernels/vector/isa.hpp"
 
 namespace scrm {
+
+void add_report_command(CLI::App& program);
+void add_reproduce_command(CLI::App& program);
+
 namespace {
 
 constexpr int kDone = 0;
@@ -46,6 +50,8 @@ void register_commands(CLI::App& program) {
   add_act_command(program);
   add_sweep_command(program);
   add_study_command(program);
+  add_report_command(program);
+  add_reproduce_command(program);
   add_shell_commands(program);
 }
 

@@ -27,7 +27,7 @@ Frame::Frame(const Axis& x, const Range& x_range, const Axis& y, const Range& y_
       y_axis_(y),
       x_scale_(x, x_range, std::max(2, static_cast<int>((room.right - room.left) / kTickRoom))),
       y_scale_(y, y_range, std::clamp(static_cast<int>(room.height / 44), 2, 8)),
-      left_(room.left + widest(y_scale_.ticks()) + kTick + kGap),
+      left_(room.left + widest(y_scale_.ticks()) + kTick + kGap + 1),
       right_(room.right),
       top_(room.top),
       bottom_(room.top + room.height) {}

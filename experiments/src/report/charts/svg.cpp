@@ -26,7 +26,7 @@ constexpr double kMeanWidth = 0.61, kWideWidth = 0.92, kNarrowWidth = 0.4;
 
 double code_point_width(std::string_view point) {
   constexpr std::string_view kNarrow = "iljtfrI.,:;|!'() ", kWide = "mwMWOQ%@&+=<>";
-  if (point.size() > 2) return point == "−" || point == "±" || point == "…" ? kMeanWidth : kWideWidth;
+  if (point.size() > 2) return kWideWidth;
   if (point.size() == 1 && kNarrow.find(point.front()) != std::string_view::npos) return kNarrowWidth;
   if (point.size() == 1 && kWide.find(point.front()) != std::string_view::npos) return kWideWidth;
   return kMeanWidth;

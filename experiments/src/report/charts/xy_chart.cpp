@@ -130,7 +130,8 @@ class XyDrawing {
       before += s < number ? 1 : 0;
       ++all;
     }
-    const double shift = (before - (all - 1) / 2) * kBarGap;
+    // Marks without bars hide little of each other, and stay where they are.
+    const double shift = series.low.empty() ? 0 : (before - (all - 1) / 2) * kBarGap;
     std::string out;
     for (std::size_t i = 0; i < series.x.size(); ++i) {
       if (!shown(series, i)) continue;

@@ -12,7 +12,7 @@ namespace scrm {
 enum class SeriesForm : std::uint8_t {
   curve,   ///< a line with a mark at each point, and a band from low to high
   line,    ///< a line alone, as of a function that is known everywhere
-  points,  ///< marks with error bars from low to high; those of several series at one x stand side by side
+  points,  ///< marks with error bars from low to high; bars of several series at one x stand side by side
 };
 
 /// Points of one colour. Those with a number that is not finite (or not above zero on a logarithmic axis) are left out,
