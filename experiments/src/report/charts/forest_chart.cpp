@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kRowHeight = 20, kHeadHeight = 24;
 constexpr double kMostName = 120, kMostText = 190;
+constexpr double kBoldWidth = 1.16;  // of a bold letter beside a plain one
 // Of all intervals, the axis holds these quantiles; those beyond are cut where they are much wider.
 constexpr double kTail = 0.1;
 constexpr double kMuchWider = 3;
@@ -99,7 +100,9 @@ Chart draw(const ForestChart& chart) {
   for (const ForestRow& row : chart.rows) {
     if (row.group != group) {
       y += kHeadHeight;
-      out += svg_text(0, y - 6, Anchor::start, shortened(row.group, kChartWidth / 1.06), "font-weight=\"600\"");
+      out +=
+          svg_text(0, y - 6, Anchor::start, shortened(row.group, kChartWidth / kBoldWidth),
+                   "font-weight=\"600\" class=\"halo\" stroke=\"#ffffff\" stroke-width=\"4\" paint-order=\"stroke\"");
       group = row.group;
       colour = 0;
     }

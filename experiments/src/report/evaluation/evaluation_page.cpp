@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "report/charts/forest_chart.hpp"
 #include "report/charts/histogram_chart.hpp"
@@ -80,7 +81,7 @@ class EvaluationPage {
 
   Page page() const {
     Page page;
-    page.title = "Evaluation report: " + name_;
+    page.title = "Evaluation report: " + std::filesystem::path(name_).filename().string();
     page.lead = lead();
     PageSection warnings{"What to think of it", {}};
     add_warnings(warnings);

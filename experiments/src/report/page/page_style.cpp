@@ -19,22 +19,22 @@ nav ol{margin:.25rem 0 0;padding-left:1.5rem;columns:16rem}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,27rem),1fr));gap:1.5rem 2rem;margin:1rem 0;align-items:start}
 figure{margin:0;max-width:40rem;min-width:0}
 figure svg{display:block;width:100%;height:auto}
-figcaption,.note,caption,footer{color:var(--soft);font-size:.9rem}
+figcaption,.note,.caption,footer{color:var(--soft);font-size:.9rem}
 figcaption{margin-top:.35rem}
-.table{overflow-x:auto;margin:1rem 0;max-width:100%}
+.table{overflow-x:auto;margin:0 0 1rem;max-width:100%}
 table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}
-caption{text-align:left;padding-bottom:.4rem}
+.caption{margin:1rem 0 .25rem}
 th,td{padding:.3rem .9rem .3rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line);min-width:3.5rem;max-width:26rem}
-td{overflow-wrap:normal}
+td,thead th{overflow-wrap:normal}
 td.number{white-space:nowrap}
-tbody th{font-weight:500;min-width:7rem}
+tbody th{font-weight:500;min-width:8rem}
 .number{text-align:right}
 .warnings{background:var(--warn-tint);color:var(--warn);border-radius:.5rem;padding:.75rem 1rem .75rem 2rem;margin:1rem 0}
 .warnings li+li{margin-top:.35rem}
 pre{background:var(--tint);border-radius:.5rem;padding:.75rem 1rem;font-size:.85rem;white-space:pre-wrap}
 footer{margin-top:3rem;border-top:1px solid var(--line)}
 @media (max-width:36rem){body{padding:1rem .75rem 2rem}h1{font-size:1.5rem}table{font-size:.85rem}}
-@media print{body{max-width:none;padding:0;font-size:10.5pt}nav{background:none;padding:0}.figures{grid-template-columns:1fr 1fr}figure,tr{break-inside:avoid}h2,h3,caption{break-after:avoid}.table{overflow:visible}}
+@media print{body{max-width:none;padding:0;font-size:10.5pt}nav{background:none;padding:0}.figures{grid-template-columns:1fr 1fr}figure,tr{break-inside:avoid}h2,h3,.caption{break-after:avoid}.table{overflow:visible}}
 )";
 }
 

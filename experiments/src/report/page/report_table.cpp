@@ -149,9 +149,11 @@ std::string csv_text(const ReportTable& table) {
 }
 
 std::string html_text(const ReportTable& table) {
-  std::string text =
-      fmt::format("<div class=\"table\" tabindex=\"0\"><table id=\"{}\">\n<caption>{}</caption>\n<thead><tr>",
-                  escaped(table.name), escaped(table.caption));
+  // The caption stands outside of what scrolls.
+  std::string text = fmt::format(
+      "<p class=\"caption\" id=\"{0}-caption\">{1}</p>\n<div class=\"table\" tabindex=\"0\"><table id=\"{0}\" "
+      "aria-labelledby=\"{0}-caption\">\n<thead><tr>",
+      escaped(table.name), escaped(table.caption));
   const auto kind = [&table](std::size_t j) { return table.columns[j].number ? " class=\"number\"" : ""; };
   for (std::size_t j = 0; j < table.columns.size(); ++j)
     text += fmt::format("<th scope=\"col\"{}>{}</th>", kind(j), escaped(table.columns[j].title));
@@ -181,7 +183,8 @@ std::string rounded(double value, int decimals) {
 
 std::string mean_and_spread(double mean, double spread) {
   if (!std::isfinite(mean)) return "—";
-  const double size = spread > 0 ? spread : std::abs(mean) * 1e-3;
+  // A spread that is rounding alone asks for no digits.
+  const double size = spread > std::abs(mean) * 1e-9 ? spread : std::abs(mean) * 1e-2;
   const int least = std::abs(mean) >= 1000 ? 0 : 3;
   const int decimals = size > 0 ? std::clamp(static_cast<int>(1 - std::floor(std::log10(size))), least, 6) : 3;
   if (!std::isfinite(spread)) return rounded(mean, decimals);

@@ -55,9 +55,10 @@ void add_environment(const EnvironmentSummary& environment, std::size_t number, 
   if (!loss.series.empty() || !loss.levels.empty()) {
     const bool bands =
         std::any_of(loss.series.begin(), loss.series.end(), [](const Series& s) { return !s.low.empty(); });
-    curves.blocks.push_back(PageFigure{"loss-" + file, draw(loss),
-                                       fmt::format("Mean over seeds{}. Dashed lines are methods that learn nothing.",
-                                                   bands ? ", with bands of one standard deviation" : "")});
+    curves.blocks.push_back(
+        PageFigure{"loss-" + file, draw(loss),
+                   fmt::format("Mean over seeds{}.{}", bands ? ", with bands of one standard deviation" : "",
+                               loss.levels.empty() ? "" : " Dashed lines are methods that learn nothing.")});
   }
   const XyChart ess = ess_chart(environment);
   if (!ess.series.empty())
@@ -75,7 +76,9 @@ Page sweep_page(const ResultArchive& archive, const std::string& name) {
   page.title = "Sweep report: " + name;
   page.lead = counts_text(counts) + ".";
   if (const std::string version = attribute(archive, "version"); !version.empty())
-    page.lead += fmt::format(" Run by scrm {} at {}.", version, attribute(archive, "time"));
+    page.lead += fmt::format(" Run by scrm {}.", version);
+  if (const std::string time = attribute(archive, "time"); !time.empty())
+    page.lead += fmt::format(" Finished at {}.", time);
 
   PageSection losses{"Losses", {}};
   if (counts.failed > 0) losses.blocks.push_back(PageWarnings{failure_texts(archive.runs)});

@@ -120,9 +120,7 @@ ReportTable hyperparameter_table(const SweepSummary& summary) {
 ReportTable time_table(const SweepSummary& summary) {
   ReportTable table{
       .name = "times",
-      .caption =
-          "Time of a run, mean over all its hyper-parameters and seeds that succeeded, and the "
-          "rows that it logged.",
+      .caption = "Time of a run and the rows that it logged, means over the seeds that succeeded.",
       .columns =
           {{"environment"}, {"method"}, {"runs", true}, {"failed", true}, {"time a run", true}, {"rows a run", true}},
       .rows = {}};
