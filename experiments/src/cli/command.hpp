@@ -56,6 +56,8 @@ void add_learn_command(CLI::App& program);
 void add_act_command(CLI::App& program);
 void add_sweep_command(CLI::App& program);
 void add_study_command(CLI::App& program);
+void add_report_command(CLI::App& program);
+void add_reproduce_command(CLI::App& program);
 
 /// `completion` and `man`, which print what is made from all commands: to be added last. In cli/help.
 void add_shell_commands(CLI::App& program);

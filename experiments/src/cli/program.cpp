@@ -31,10 +31,6 @@
 #include "scrm/kernels/vector/isa.hpp"
 
 namespace scrm {
-
-void add_report_command(CLI::App& program);
-void add_reproduce_command(CLI::App& program);
-
 namespace {
 
 constexpr int kDone = 0;

@@ -60,6 +60,16 @@ Page archive_report(const std::string& path, MemoryLedger ledger) {
   return sweep_page(read_archive(path), name_of_file(path));
 }
 
+/// What the report is about; the others are on the page.
+const ReportTable* first_table(const Page& page) {
+  for (const PageSection& section : page.sections) {
+    for (const PageBlock& block : section.blocks) {
+      if (const auto* table = std::get_if<ReportTable>(&block)) return table;
+    }
+  }
+  return nullptr;
+}
+
 void run_report(const ReportCommand& command) {
   const Stopwatch watch;
   std::error_code error;
@@ -79,14 +89,7 @@ void run_report(const ReportCommand& command) {
     fmt::print("{}\n", json_text(out));
     return;
   }
-  for (const PageSection& section : page.sections) {
-    for (const PageBlock& block : section.blocks) {
-      if (const auto* table = std::get_if<ReportTable>(&block)) {
-        fmt::print("{}\n{}\n", styled(section.title, Style::strong), terminal_text(*table));
-        break;  // the first of each section says what it is about
-      }
-    }
-  }
+  if (const ReportTable* table = first_table(page)) fmt::print("{}\n", terminal_text(*table));
   fmt::print("{} and {}; page: {}\n", counted(static_cast<std::int64_t>(files.tables.size() / 3), "table"),
              counted(static_cast<std::int64_t>(files.figures.size()), "figure"), styled(files.page, Style::strong));
 }

@@ -114,6 +114,9 @@ std::vector<PageBlock> figure_2(const PaperArchives& archives, const ReproduceOp
     EnvironmentSummary environment = archives.environment(name, main_protocol(options));
     std::erase_if(environment.lines, [](const SummaryLine& line) { return !in_figure_2(line.label); });
     if (environment.lines.empty()) continue;
+    // The two that it is about have the same colours everywhere.
+    std::stable_partition(environment.lines.begin(), environment.lines.end(),
+                          [](const SummaryLine& line) { return line.label == "crm" || line.label == "scrm"; });
     XyChart chart = loss_chart(environment);
     chart.title = "Figure 2: " + name;
     blocks.push_back(PageFigure{"fig2-" + name, draw(chart), "Mean over seeds, with bands of one standard deviation."});
@@ -122,11 +125,12 @@ std::vector<PageBlock> figure_2(const PaperArchives& archives, const ReproduceOp
 }
 
 std::vector<PageBlock> figure_3(const EstimatorStudy& study) {
-  std::vector<PageBlock> blocks = {PageText{
-      fmt::format("{} logs of {} rows with losses cos(a), logged by N(0, 1), and the value of N(iπ/4, 1) by every "
-                  "estimator; the truth is e^(−1/2) cos(iπ/4). The further the target, the heavier the weights: ips "
-                  "stays unbiased and its variance explodes, what limits weights trades variance for bias.",
-                  study.logs, study.rows)}};
+  std::vector<PageBlock> blocks = {PageText{fmt::format(
+      "{} logs of {} rows with losses cos(a), logged by N(0, 1), and the value of N(iπ/4, 1) by every "
+      "estimator; the truth is e^(−1/2) cos(iπ/4). The further the target, the heavier the weights: ips "
+      "has no bias in expectation, but the rows that keep it so get ever rarer, and its variance grows; what "
+      "limits weights or divides by their sum trades variance for bias.",
+      study.logs, study.rows)}};
   blocks.push_back(study_figure(study, "fig3-bias", "Figure 3: bias", {.label = "bias"}, &StudiedEstimate::bias));
   blocks.push_back(study_figure(study, "fig3-variance", "Figure 3: variance",
                                 {.label = "variance (logarithmic)", .kind = ScaleKind::logarithmic},
@@ -189,7 +193,8 @@ std::vector<PageBlock> figure_4(const PaperArchives& archives, const ReproduceOp
   return {
       PageText{
           "Both start from a policy at a distance from the best one, and may take the spread that serves them best. "
-          "SCRM walks back step by step from starts from which CRM, whose logs all come from there, learns little."},
+          "SCRM can walk back step by step, as far as its rollouts go; CRM learns from what is logged at the start "
+          "alone. Where no log holds anything near the optimum, both stay where they are."},
       PageFigure{"fig4", draw(chart),
                  fmt::format("Mean over seeds after {} rollouts; the best of the spreads {}.", options.quick ? 10 : 15,
                              options.quick ? "0.3 and 3" : "0.1, 0.3, 1 and 3")}};

@@ -33,7 +33,7 @@ tbody th{font-weight:500;min-width:8rem}
 .warnings li+li{margin-top:.35rem}
 pre{background:var(--tint);border-radius:.5rem;padding:.75rem 1rem;font-size:.85rem;white-space:pre-wrap}
 footer{margin-top:3rem;border-top:1px solid var(--line)}
-@media (max-width:36rem){body{padding:1rem .75rem 2rem}h1{font-size:1.5rem}table{font-size:.85rem}}
+@media (max-width:36rem){body{padding:1rem .75rem 2rem}h1{font-size:1.5rem}table{font-size:.8rem}th,td{padding-right:.5rem;min-width:2.5rem}td.number{white-space:normal}tbody th{min-width:5.5rem}}
 @media print{body{max-width:none;padding:0;font-size:10.5pt}nav{background:none;padding:0}.figures{grid-template-columns:1fr 1fr}figure,tr{break-inside:avoid}h2,h3,.caption{break-after:avoid}.table{overflow:visible}}
 )";
 }
