@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From a fresh clone to a first answer: installs what is missing, builds, logs a million decisions of a simulated shop
 # asks what two other pricing policies would have done, learns a better one, and compares learning once with learning
-# again and again (CRM and SCRM). Run it again and only the questions are asked again.
+# again and again (CRM and SCRM), with a page to look at in the end. Run it again and only the questions are asked again.
 set -euo pipefail
 cd "$(dirname "$0")"
 . cmake/setup.sh
@@ -44,4 +44,7 @@ say "A better policy, learned from the same logs"
 say "Learn once or learn, deploy and learn again? CRM against SCRM, 10 seeds"
 "$scrm" sweep examples/compare.toml --out "$work/results.h5" --overwrite
 
-say "The program is $scrm; try $scrm sweep --help"
+say "All of it as a page: tables, curves and times"
+"$scrm" report "$work/results.h5" --out "$work/report" --overwrite
+
+say "Open $PWD/$work/report/index.html in a browser. The program is $scrm; try $scrm reproduce --help"

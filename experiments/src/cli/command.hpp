@@ -57,6 +57,8 @@ void add_act_command(CLI::App& program);
 void add_sweep_command(CLI::App& program);
 void add_merge_command(CLI::App& program);
 void add_study_command(CLI::App& program);
+void add_report_command(CLI::App& program);
+void add_reproduce_command(CLI::App& program);
 
 /// `completion` and `man`, which print what is made from all commands: to be added last. In cli/help.
 void add_shell_commands(CLI::App& program);

@@ -17,6 +17,7 @@
 #include "scrm/engine/estimate/as_rewards.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/engine/estimate/ridge_model.hpp"
+#include "scrm/engine/estimate/weight_histogram.hpp"
 #include "scrm/engine/pass/masked_source.hpp"
 #include "scrm/engine/pass/row_split.hpp"
 #include "scrm/engine/pass/shard_source.hpp"
@@ -41,7 +42,14 @@ struct EvaluateCommand {
   std::string model = "auto";
   bool reward = false;
   std::string outcome_range;
+  bool weight_histogram = false;
   EvaluateOptions options;
+};
+
+/// What an evaluation found, with histograms of the policies' weights where they were asked for.
+struct Evaluated {
+  EvaluationReport report;
+  std::vector<WeightHistogram> histograms = {};
 };
 
 Policy load_policy(const EvaluateCommand& command, const std::string& path) {
@@ -129,14 +137,21 @@ EvaluationReport evaluate_source(const EvaluateCommand& command, Source& source,
   return evaluate(source, policies, options, command.common.pass("evaluating"));
 }
 
-EvaluationReport evaluate_rows(const EvaluateCommand& command, Dataset dataset) {
+std::vector<WeightHistogram> histograms_of(const EvaluateCommand& command, Source& source,
+                                           const std::vector<NamedPolicy>& policies) {
+  if (!command.weight_histogram) return {};
+  return weight_histograms(source, policies, command.common.pass("weights"));
+}
+
+Evaluated evaluate_rows(const EvaluateCommand& command, Dataset dataset) {
   const std::uint64_t begins = fingerprint(dataset);
   ShardSource source(std::move(dataset));
   const auto [policies, warnings] = load_policies(command, source.dataset(), begins);
   if (!command.holdout_of.empty()) {
     const RowMask mask = held_out_rows(command, source, begins);
     MaskedSource rows(source, mask);
-    return evaluate_source(command, rows, policies);
+    EvaluationReport report = evaluate_source(command, rows, policies);
+    return {std::move(report), histograms_of(command, rows, policies)};
   }
   LoggingPolicies logging;  // read first: what is wrong with them is known before the pass
   if (!command.logging_policies.empty())
@@ -147,7 +162,7 @@ EvaluationReport evaluate_rows(const EvaluateCommand& command, Dataset dataset) 
     std::vector<std::string>& said = report.policies[i].diagnostics.warnings;
     if (!warnings[i].empty()) said.insert(said.begin(), warnings[i]);
   }
-  return report;
+  return {std::move(report), histograms_of(command, source, policies)};
 }
 
 /// What was given as rewards, as the losses that are evaluated.
@@ -164,6 +179,7 @@ void run_evaluate(EvaluateCommand& command) {
     if (std::find(policies.begin(), policies.end(), command.holdout_of) == policies.end())
       policies.insert(policies.begin(), command.holdout_of);
   }
+  if (command.weight_histogram && !command.common.json) fail_usage("--weight-histogram is for --json");
   if (command.policies.empty() && command.targets.empty()) {
     fail_usage("there is no policy to evaluate: give --policy FILE or --target NAME");
   }
@@ -185,7 +201,7 @@ void run_evaluate(EvaluateCommand& command) {
   Dataset dataset(command.data, read);
   const Outcome outcome = dataset.schema().outcome.value_or(Outcome::loss);
   if (outcome == Outcome::reward) as_losses(command.options);
-  EvaluationReport report = evaluate_rows(command, std::move(dataset));
+  auto [report, histograms] = evaluate_rows(command, std::move(dataset));
 
   EvaluationContext context;
   if (outcome == Outcome::reward) report = as_rewards(std::move(report));
@@ -193,7 +209,9 @@ void run_evaluate(EvaluateCommand& command) {
   context.seconds = watch.seconds();
   context.threads = command.common.threads;
   if (command.common.json) {
-    fmt::print("{}\n", json_text(evaluation_json(report, command.options, context)));
+    nlohmann::ordered_json json = evaluation_json(report, command.options, context);
+    for (std::size_t p = 0; p < histograms.size(); ++p) json["policies"][p]["weights"] = histogram_json(histograms[p]);
+    fmt::print("{}\n", json_text(json));
   } else {
     fmt::print("{}", evaluation_text(report, command.options, context));
   }
@@ -271,6 +289,8 @@ void add_evaluate_command(CLI::App& program) {
                  "files or --target names given")
       ->type_name("NAME");
   add_logging_policy_option(app, command->logging_policies, "for mis-naive and mis-balance");
+  app.add_flag("--weight-histogram", command->weight_histogram,
+               "With --json, count the rows by weight too, in one more pass: `scrm report` draws them");
   app.add_flag("--skip-bad-rows", command->options.skip_bad_rows, "Go on without bad rows and count them");
   add_reward_flag(app, command->reward);
   add_common_options(app, command->common);

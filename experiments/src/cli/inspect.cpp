@@ -7,10 +7,12 @@
 #include "cli/command.hpp"
 #include "report/clock.hpp"
 #include "report/inspection.hpp"
+#include "report/sweep/sweep_page.hpp"
 #include "report/terminal.hpp"
 #include "report/text/labelled_text.hpp"
 #include "scrm/engine/estimate/as_rewards.hpp"
 #include "scrm/engine/pass/shard_source.hpp"
+#include "scrm/io/archive/result_archive.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/labelled/labelled_file.hpp"
 
@@ -38,12 +40,22 @@ void inspect_labelled(const std::string& path, bool json) {
              labels_text(data, summary));
 }
 
+/// The runs of a sweep: what they were, and what came of them.
+void inspect_archive(const std::string& path, bool json) {
+  const ResultArchive archive = read_archive(path);
+  fmt::print("{}", json ? json_text(archive_json(archive)) + "\n" : archive_text(archive, path));
+}
+
 void run_inspect(const InspectCommand& command) {
   for (const std::string& path : command.paths) {
-    if (!is_labelled(path)) continue;
+    const bool archive = is_archive(path);
+    if (!archive && !is_labelled(path)) continue;
     if (command.paths.size() > 1)
-      throw Error(ErrorKind::usage, "is a labelled data set, not a shard; inspect it alone", {.file = path});
-    return inspect_labelled(path, command.common.json);
+      throw Error(ErrorKind::usage,
+                  fmt::format("is {}, not a shard; inspect it alone",
+                              archive ? "an archive of a sweep" : "a labelled data set"),
+                  {.file = path});
+    return archive ? inspect_archive(path, command.common.json) : inspect_labelled(path, command.common.json);
   }
   const Stopwatch watch;
   ReadOptions read;
@@ -69,9 +81,11 @@ void run_inspect(const InspectCommand& command) {
 
 void add_inspect_command(CLI::App& program) {
   auto command = std::make_shared<InspectCommand>();
-  CLI::App& app = *program.add_subcommand("inspect", "Show what logged or labelled data holds and audit every row");
+  CLI::App& app = *program.add_subcommand("inspect", "Show what logs, labelled data or an archive of a sweep hold");
   app.footer("Example:\n  scrm inspect logs --skip-bad-rows");
-  app.add_option("data", command->paths, "Shards (.h5 files) or folders of them")->required()->type_name("DATA");
+  app.add_option("data", command->paths, "Shards (.h5 files) or folders of them, a labelled data set, or an archive")
+      ->required()
+      ->type_name("DATA");
   app.add_flag("--skip-bad-rows", command->skip_bad_rows, "Report bad rows without failing");
   add_reward_flag(app, command->reward);
   add_common_options(app, command->common);

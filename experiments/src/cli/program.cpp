@@ -47,6 +47,8 @@ void register_commands(CLI::App& program) {
   add_sweep_command(program);
   add_merge_command(program);
   add_study_command(program);
+  add_report_command(program);
+  add_reproduce_command(program);
   add_shell_commands(program);
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <csignal>
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <string_view>
 
 #include "cli/command.hpp"
+#include "cli/interrupt_guard.hpp"
 #include "cli/outputs.hpp"
 #include "report/clock.hpp"
 #include "report/sweep_progress.hpp"
@@ -31,31 +31,6 @@ struct SweepCommand {
   SweepOptions options;
   std::uint64_t shuffle = 0;
   CommonOptions common;
-};
-
-/// While it lives, the first Ctrl-C (a polite kill, the end of the terminal) asks the sweep to stop; the second one
-/// ends the program, which loses no finished run either.
-class InterruptGuard {
- public:
-  explicit InterruptGuard(const StopToken& stop) {
-    token() = stop;
-    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, &InterruptGuard::request);
-    if (std::signal(SIGHUP, &InterruptGuard::request) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // nohup
-  }
-  ~InterruptGuard() { set_up_signals(); }
-  InterruptGuard(const InterruptGuard&) = delete;
-  InterruptGuard& operator=(const InterruptGuard&) = delete;
-
- private:
-  // A signal handler takes no argument of ours: what it needs has to be static.
-  static StopToken& token() {
-    static StopToken instance;
-    return instance;
-  }
-  static void request(int signal) {
-    token().request();
-    std::signal(signal, end_by_signal);
-  }
 };
 
 /// As a shell reads it back.

@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t kMaxSeeds = 1'000'000;
 // 2^50 rows and more cannot be meant, and would overflow what counts them.
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 50;
-const char* kDefaultDataDir = "../shared/data";
+const char* kDefaultDataDir = "./data";
 
 // Far more than any sweep needs, and little beside the smallest budget once it is parsed.
 constexpr std::size_t kMostText = std::size_t{1} << 20;

@@ -94,7 +94,7 @@ constexpr std::array kOptions = {
     SweepOption{
         .key = "data_dir",
         .help = "where scene, yeast, tmc2007 and NAME.h5 of an environment NAME are; else the variable SCRM_DATA_DIR, "
-                "else ../shared/data",
+                "else ./data",
         .values = "a folder"},
     SweepOption{.key = "protocol",
                 .help = "\"published\" does what the paper's released code does differently",
@@ -259,6 +259,17 @@ constexpr std::array kOptions = {
                 .values = "true or false",
                 .read = [](In in, Out out) { out.standardize = in.boolean(); },
                 .print = [](Options o) { return text(o.standardize); }},
+    // Left out of the identity of runs that do not set them.
+    SweepOption{.key = "scale",
+                .help = "continuous actions: standard deviation of the policies that are learned",
+                .values = "above 0",
+                .read = [](In in, Out out) { out.scale = in.number(kAboveZero); },
+                .print = [](Options o) { return o.scale ? text(*o.scale) : std::string(); }},
+    SweepOption{.key = "start",
+                .help = "continuous actions: intercept of the policy that learning starts from",
+                .values = "a number",
+                .read = [](In in, Out out) { out.start = in.number(-kMaxNumber); },
+                .print = [](Options o) { return o.start ? text(*o.start) : std::string(); }},
     SweepOption{.key = "entropy_weights",
                 .help = "ppo, trpo: weight of the entropy in pretraining, a run each, in place of lambdas",
                 .values = "numbers",
@@ -378,7 +389,8 @@ void read_option(const std::string& key, const TomlValue& value, RunOptions& opt
 std::string describe(const RunOptions& options) {
   std::string out;
   for (const SweepOption& option : kOptions) {
-    if (option.print != nullptr) out += fmt::format("{} = {}\n", option.key, option.print(options));
+    const std::string value = option.print != nullptr ? option.print(options) : "";
+    if (!value.empty()) out += fmt::format("{} = {}\n", option.key, value);
   }
   return out;
 }

@@ -18,7 +18,8 @@ struct SweepOption {
   const char* help;    ///< one line
   const char* values;  ///< what it may be
   void (*read)(const TomlValue& value, RunOptions& options) = nullptr;
-  /// Its line of describe(); null for the options that tell the runs of one experiment apart.
+  /// Its line of describe(); null for the options that tell the runs of one experiment apart, empty where there is no
+  /// line: so an option can come later without changing the identity of runs that do not set it.
   std::string (*print)(const RunOptions& options) = nullptr;
 };
 

@@ -195,6 +195,14 @@ ResultArchive ArchiveReader::read() {
 
 }  // namespace
 
+bool is_archive(const std::string& path) {
+  try {
+    return Hdf5File(path, nullptr).text_attribute("/", "format") == kArchiveFormat;
+  } catch (const Error&) {
+    return false;  // whoever opens it for good says what is wrong
+  }
+}
+
 ResultArchive read_archive(const std::string& path) {
   try {
     return ArchiveReader(path).read();

@@ -87,6 +87,10 @@ struct RunOptions {
   double epsilon = 0.1;  ///< of policies over finitely many actions
   Mixing mixing = Mixing::label;
 
+  // Environments of continuous actions only; unset: the environment's own.
+  std::optional<double> scale;  ///< standard deviation of the policies that are learned
+  std::optional<double> start;  ///< intercept of the policy that learning starts from
+
   // Labelled data only.
   int replays = 4;                  ///< times every row is met within its batch
   std::optional<double> bonus;      ///< added to every coefficient of the first policy; unset: the data set's own

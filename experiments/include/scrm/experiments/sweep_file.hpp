@@ -31,7 +31,7 @@ class SweepFile {
   const std::vector<SweepMethod>& methods() const noexcept { return methods_; }
   const std::vector<std::int64_t>& seeds() const noexcept { return seeds_; }
   /// The folder of labelled data: data_dir (relative to the sweep file's folder where it exists there), then the
-  /// variable SCRM_DATA_DIR, then ../shared/data.
+  /// variable SCRM_DATA_DIR, then ./data.
   const std::string& data_dir() const noexcept { return data_dir_; }
   /// A path that the file names: relative to the file's own folder where it exists there, else as it is.
   std::string resolved(const std::string& path) const;

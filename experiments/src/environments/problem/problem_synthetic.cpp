@@ -51,9 +51,25 @@ struct TestBlock {
   EnvironmentRows drawn;
 };
 
+/// The policy with the spread and the intercept that the options ask for, where its actions are continuous.
+Policy with_options(Policy policy, const RunOptions& options) {
+  const bool continuous = policy.kind == PolicyKind::gaussian || policy.kind == PolicyKind::lognormal;
+  if (continuous && options.scale) policy.scale = *options.scale;
+  if (continuous && options.start) policy.theta.front() = *options.start;
+  return policy;
+}
+
+/// Who logs the first batch. Where learning starts from that very policy, it changes with the options too.
+Policy first_logging_policy(const Environment& environment, std::uint64_t seed, const RunOptions& options) {
+  Policy policy = environment.first_policy();
+  const Policy start = environment.start_policy(seed);
+  const bool same = policy.kind == start.kind && policy.scale == start.scale && policy.theta == start.theta;
+  return same ? with_options(std::move(policy), options) : policy;
+}
+
 /// Where learning starts, with the exploration that the options ask for.
 Policy explored_start(const Environment& environment, std::uint64_t seed, const RunOptions& options) {
-  Policy policy = environment.start_policy(seed);
+  Policy policy = with_options(environment.start_policy(seed), options);
   if (policy_kind(policy.kind).format.epsilon) {
     policy.epsilon = options.epsilon;
     policy.mixing = options.mixing;
@@ -88,7 +104,8 @@ class SyntheticProblem final : public BanditProblem {
         environment_(std::move(environment)),
         cache_(std::make_shared<RowCache>(environment_, seed, cached_rows(options))),
         start_(explored_start(*environment_, seed, options)),
-        first_(environment_->first_policy()),
+        first_(first_logging_policy(*environment_, seed, options)),
+        scale_(options.scale),
         seed_(seed) {
     for (std::int64_t first = 0; first < kTestRows; first += kBlockRows) {
       test_.emplace_back(*environment_, seed, schema(), first);
@@ -160,8 +177,10 @@ class SyntheticProblem final : public BanditProblem {
   }
 
   std::optional<double> optimum() const override {
-    const std::optional<Policy> best = environment_->best_policy();
-    return best ? std::optional(test_loss(*best)) : std::nullopt;
+    std::optional<Policy> best = environment_->best_policy();
+    if (!best) return std::nullopt;
+    if (scale_) best->scale = *scale_;
+    return test_loss(*best);
   }
 
   Policy skyline() const override {
@@ -302,6 +321,7 @@ class SyntheticProblem final : public BanditProblem {
   std::shared_ptr<const RowCache> cache_;
   Policy start_;
   Policy first_;
+  std::optional<double> scale_;  // of the policies that are learned, where it is not the environment's
   std::uint64_t seed_;
   std::vector<TestBlock> test_;
 };

@@ -206,6 +206,17 @@ Json evaluation_json(const EvaluationReport& report, const EvaluateOptions& opti
   return json;
 }
 
+Json histogram_json(const WeightHistogram& histogram) {
+  Json bins = Json::array();
+  for (int bin = 0; bin < WeightHistogram::kBins; ++bin) {
+    if (histogram.count(bin) == 0) continue;
+    const double low = WeightHistogram::lower_edge(bin);
+    const double high = bin == 0 ? 0 : WeightHistogram::lower_edge(bin + 1);
+    bins.push_back({{"low", low}, {"high", high}, {"rows", histogram.count(bin)}});
+  }
+  return bins;
+}
+
 std::string evaluation_text(const EvaluationReport& report, const EvaluateOptions& options,
                             const EvaluationContext& context) {
   const double rate = context.seconds > 0 ? static_cast<double>(report.rows) / context.seconds : 0;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "scrm/engine/estimate/evaluate.hpp"
+#include "scrm/engine/estimate/weight_histogram.hpp"
 #include "scrm/io/shard/schema.hpp"
 
 namespace scrm {
@@ -18,6 +19,10 @@ struct EvaluationContext {
 /// The contract of `evaluate --json`.
 nlohmann::ordered_json evaluation_json(const EvaluationReport& report, const EvaluateOptions& options,
                                        const EvaluationContext& context);
+
+/// Bins that hold rows: {"low", "high", "rows"}; a bin of the single point zero has both ends there, and the last one
+/// holds all weights above its low end.
+nlohmann::ordered_json histogram_json(const WeightHistogram& histogram);
 
 /// Two tables, estimates and diagnostics. The warnings in the report are not part of it: they go to stderr.
 std::string evaluation_text(const EvaluationReport& report, const EvaluateOptions& options,

@@ -14,11 +14,9 @@
 namespace scrm {
 namespace {
 
-bool same_cell(const SweepCell& cell, const RunRecord& run, std::optional<double> l2) {
-  const bool same_lambda =
-      cell.hyperparameter == run.hyperparameter || (std::isnan(cell.hyperparameter) && std::isnan(run.hyperparameter));
-  return cell.environment == run.environment && cell.method == run.method && cell.lambda_rule == run.lambda_rule &&
-         same_lambda && cell.l2 == l2;
+std::optional<double> l2_of(const RunRecord& run) {
+  const auto found = run.numbers.find("l2");
+  return found != run.numbers.end() ? std::optional(found->second) : std::nullopt;
 }
 
 std::string lambda_text(const SweepCell& cell) {
@@ -35,16 +33,21 @@ std::string loss_text(const SweepCell& cell) {
 
 }  // namespace
 
+bool belongs(const RunRecord& run, const SweepCell& cell) {
+  const bool same_lambda =
+      cell.hyperparameter == run.hyperparameter || (std::isnan(cell.hyperparameter) && std::isnan(run.hyperparameter));
+  return cell.environment == run.environment && cell.method == run.method && cell.lambda_rule == run.lambda_rule &&
+         same_lambda && cell.l2 == l2_of(run);
+}
+
 std::vector<SweepCell> sweep_cells(const std::vector<RunRecord>& runs) {
   std::vector<SweepCell> cells;
   std::vector<Moments> losses;
   for (const RunRecord& run : runs) {
-    const auto found = run.numbers.find("l2");
-    const std::optional<double> l2 = found != run.numbers.end() ? std::optional(found->second) : std::nullopt;
     std::size_t at = 0;
-    while (at < cells.size() && !same_cell(cells[at], run, l2)) ++at;
+    while (at < cells.size() && !belongs(run, cells[at])) ++at;
     if (at == cells.size()) {
-      cells.push_back({run.environment, run.method, run.lambda_rule, run.hyperparameter, l2});
+      cells.push_back({run.environment, run.method, run.lambda_rule, run.hyperparameter, l2_of(run)});
       losses.emplace_back();
     }
     ++cells[at].runs;

@@ -29,6 +29,9 @@ struct SweepCell {
 /// One for each hyper-parameter, in the order of the runs.
 std::vector<SweepCell> sweep_cells(const std::vector<RunRecord>& runs);
 
+/// Whether the run is one of the cell's seeds.
+bool belongs(const RunRecord& run, const SweepCell& cell);
+
 /// A cell for each method that was left out of an environment, behind the cells of that environment.
 void add_inapplicable(const std::vector<InapplicableMethod>& left_out, std::vector<SweepCell>& cells);
 

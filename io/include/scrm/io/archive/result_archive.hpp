@@ -23,6 +23,9 @@ struct ResultArchive {
 /// as its loss. HDF5 text is UTF-8 without NULs: other bytes become U+FFFD.
 void write_archive(const std::string& path, const ResultArchive& archive);
 
+/// Whether the file says that it is an archive; false where it cannot be read.
+bool is_archive(const std::string& path);
+
 /// Every number of the archive, to the bit. Columns that are not listed above or in extra_* are left alone.
 ResultArchive read_archive(const std::string& path);
 
