@@ -9,6 +9,15 @@ namespace {
 
 using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
+// Rewards spread by about 1: what differs by less is the same.
+constexpr double kRounding = 1e-10;
+
+/// Of two rewards or more.
+bool equal(const std::vector<double>& rewards) {
+  const auto [least, most] = std::minmax_element(rewards.begin(), rewards.end());
+  return rewards.size() > 1 && *most - *least <= kRounding;
+}
+
 }  // namespace
 
 PlayedBatch::PlayedBatch(const Episodes& episodes, const ActorCritic& agent, bool normalize_advantages)
@@ -22,10 +31,15 @@ PlayedBatch::PlayedBatch(const Episodes& episodes, const ActorCritic& agent, boo
   const Eigen::MatrixXd of_rows = repeat_rows(scores_, episodes.replays);
   distribution_.log_probability({of_rows.data(), of_rows.rows(), log_scale_}, actions_.data(),
                                 old_log_probability_.data());
-  Eigen::MatrixXd values;
-  linear_scores(contexts(), agent.critic(), values);
-  for (std::int64_t i = 0; i < episodes.rows(); ++i) {
-    advantages_[static_cast<std::size_t>(i)] -= values(i / episodes.replays, 0);
+  if (equal(episodes.rewards)) {
+    // They say nothing about actions: what the critic is off by would be taken, normalized, for advantages.
+    std::fill(advantages_.begin(), advantages_.end(), 0.0);
+  } else {
+    Eigen::MatrixXd values;
+    linear_scores(contexts(), agent.critic(), values);
+    for (std::int64_t i = 0; i < episodes.rows(); ++i) {
+      advantages_[static_cast<std::size_t>(i)] -= values(i / episodes.replays, 0);
+    }
   }
   normalized_ = advantages_;
   if (normalize_advantages) normalize(normalized_);

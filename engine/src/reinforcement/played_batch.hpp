@@ -18,7 +18,7 @@ class PlayedBatch {
   PlayedBatch(const Episodes& episodes, const ActorCritic& agent, bool normalize_advantages);
 
   const std::vector<double>& old_log_probability() const noexcept { return old_log_probability_; }
-  /// Reward − value of each row, and the same normalized where that was asked for.
+  /// Reward − value of each row, 0 where all rewards are equal; and the same normalized where that was asked for.
   const std::vector<double>& advantages() const noexcept { return advantages_; }
   const std::vector<double>& normalized_advantages() const noexcept { return normalized_; }
 

@@ -72,7 +72,24 @@ const std::map<std::string, std::string> kOtherValues = {{"protocol", "\"publish
                                                          {"encoding", "\"bits\""},
                                                          {"points", "7"},
                                                          {"compare_points", "true"},
-                                                         {"bandit_lambdas", "[3]"}};
+                                                         {"bandit_lambdas", "[3]"},
+                                                         {"entropy_weights", "[3]"},
+                                                         {"pretraining_steps", "7"},
+                                                         {"pretraining_rate", "0.5"},
+                                                         {"minibatch", "7"},
+                                                         {"advantages", "\"plain\""},
+                                                         {"ppo_epochs", "7"},
+                                                         {"ppo_rate", "0.5"},
+                                                         {"ppo_clip", "0.5"},
+                                                         {"value_weight", "0.25"},
+                                                         {"gradient_norm", "7"},
+                                                         {"trpo_kl", "0.5"},
+                                                         {"trpo_steps", "7"},
+                                                         {"trpo_damping", "0.5"},
+                                                         {"trpo_shrink", "0.5"},
+                                                         {"trpo_backtracks", "7"},
+                                                         {"critic_epochs", "7"},
+                                                         {"critic_rate", "0.5"}};
 
 /// The text without the line of that key.
 std::string without(const std::string& text, const std::string& key) {
@@ -148,7 +165,10 @@ TEST_CASE("describe: the text that identities of finished runs are made of stays
       "past = last\nwarm_start = true\nmax_iterations = 500\ntolerance = 1e-05\nrelative_decrease = 1e-09\n"
       "epsilon = 0.1\nmixing = label\nreplays = 4\nbonus = auto\nprojection = 0\nunit_length = auto\nkernel = auto\n"
       "degree = 2\nlength = 0.1\nbeta = rows\nencoding = integer\npoints = auto\ncompare_points = false\n"
-      "bandit_lambdas = auto\nstandardize = auto\n";
+      "bandit_lambdas = auto\nstandardize = auto\nentropy_weights = auto\npretraining_steps = 200\n"
+      "pretraining_rate = 0.01\nminibatch = 64\nadvantages = normalized\nppo_epochs = 10\nppo_rate = 0.0003\n"
+      "ppo_clip = 0.2\nvalue_weight = 0.5\ngradient_norm = 0.5\ntrpo_kl = 0.01\ntrpo_steps = 15\n"
+      "trpo_damping = 0.1\ntrpo_shrink = 0.8\ntrpo_backtracks = 10\ncritic_epochs = 10\ncritic_rate = 0.001\n";
   CHECK(describe(RunOptions{}) == text);
   RunOptions options;
   options.bound = {-1, 2.5};
