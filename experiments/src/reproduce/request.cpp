@@ -53,7 +53,7 @@ SweepRequest gaussian_request(const ReproduceOptions& options, const std::string
       "environments = [\"gaussian\"]\nmethods      = {}\nseeds        = {}\nrollouts     = {}\nprotocol     = \"{}\"\n",
       long_crm ? "[\"crm\"]" : "[\"baseline\", \"crm\", \"scrm\"]", long_crm ? 1 : scale.seeds,
       long_crm ? scale.crm_rollouts : scale.rollouts, protocol);
-  return {(long_crm ? "gaussian-long-" : "gaussian-") + protocol, text, options.quick ? 4.0 : long_crm ? 110.0 : 30.0};
+  return {(long_crm ? "gaussian-long-" : "gaussian-") + protocol, text, options.quick ? 2.0 : long_crm ? 40.0 : 20.0};
 }
 
 SweepRequest continuous_request(const ReproduceOptions& options) {
