@@ -170,7 +170,9 @@ std::vector<ReportTable> loss_tables(const PaperArchives& archives, const Reprod
       table.add(std::move(row));
     }
     if (environment != "pricing" && environment != "advertising")
-      table.notes = {"Bandits were run under one protocol alone: to them the two differ in the first batch only."};
+      table.notes = {
+          "Bandits and reinforcement learning were run under one protocol alone: to them the two differ in the first "
+          "batch only."};
     else
       table.notes = {"On this environment the two protocols are the same."};
     if (!table.rows.empty()) tables.push_back(std::move(table));

@@ -53,7 +53,7 @@ SweepRequest gaussian_request(const ReproduceOptions& options, const std::string
       "environments = [\"gaussian\"]\nmethods      = {}\nseeds        = {}\nrollouts     = {}\nprotocol     = \"{}\"\n",
       long_crm ? "[\"crm\"]" : "[\"baseline\", \"crm\", \"scrm\"]", long_crm ? 1 : scale.seeds,
       long_crm ? scale.crm_rollouts : scale.rollouts, protocol);
-  return {(long_crm ? "gaussian-long-" : "gaussian-") + protocol, text, options.quick ? 4.0 : long_crm ? 110.0 : 30.0};
+  return {(long_crm ? "gaussian-long-" : "gaussian-") + protocol, text, options.quick ? 2.0 : long_crm ? 40.0 : 20.0};
 }
 
 SweepRequest continuous_request(const ReproduceOptions& options) {
@@ -70,8 +70,7 @@ SweepRequest labelled_request(const ReproduceOptions& options, const std::string
   const ReproduceScale scale = scale_of(options);
   const bool large = data_set == "tmc2007";
   const bool paper = protocol == "paper";
-  std::vector<std::string> names =
-      known_methods({"baseline", "trpo", "ppo", "crm", "scrm", "skyline", "all-zeros", "majority"});
+  std::vector<std::string> names = known_methods({"baseline", "crm", "scrm", "skyline", "all-zeros", "majority"});
   // What goes beyond the paper never looks at a label, whatever the protocol: once is enough.
   if (paper) names.insert(names.end(), {"scrm-balanced", "scrm-additive"});
   const char* lambdas = options.quick || large ? kFewLambdas : kManyLambdas;
@@ -96,12 +95,15 @@ SweepRequest bandit_request(const ReproduceOptions& options, const std::string& 
   const bool large = data_set == "tmc2007";
   // On tmc2007, sbpe's least-norm solution would take minutes a run.
   std::vector<std::string> names =
-      large ? std::vector<std::string>{"bkucb-bits"} : std::vector<std::string>{"sbpe", "bkucb", "bkucb-bits"};
-  const std::string text = fmt::format(
-      "environments = [\"{}\"]\nmethods      = {}\nseeds        = {}\nprotocol     = \"{}\"\ndata_dir     = {}\n"
-      "{}\n[method.bkucb-bits]\nlike     = \"bkucb\"\nencoding = \"bits\"\n",
-      data_set, list(names), large ? 1 : std::min(scale.seeds, 5), protocol, quoted(options.data_dir),
-      large || options.quick ? "bandit_lambdas = [10]\n" : "");
+      large ? known_methods({"trpo", "ppo"}) : known_methods({"sbpe", "bkucb", "trpo", "ppo"});
+  const bool reinforcement = std::find(names.begin(), names.end(), "ppo") != names.end();
+  names.emplace_back("bkucb-bits");
+  std::string text = fmt::format(
+      "environments = [\"{}\"]\nmethods      = {}\nseeds        = {}\nprotocol     = \"{}\"\ndata_dir     = {}\n",
+      data_set, list(names), large ? 1 : std::min(scale.seeds, 5), protocol, quoted(options.data_dir));
+  if (large || options.quick) text += "bandit_lambdas = [10]\n";
+  if ((large || options.quick) && reinforcement) text += "entropy_weights = [0.01]\n";
+  text += "\n[method.bkucb-bits]\nlike     = \"bkucb\"\nencoding = \"bits\"\n";
   const double cost = data_set == "scene" ? 60.0 : 40.0;
   return {data_set + "-bandits-" + protocol, text, options.quick ? cost / 5 : cost};
 }

@@ -41,7 +41,7 @@ SweepRequest continuous_request(const ReproduceOptions& options);
 /// A multilabel data set under a protocol: what learns from logs, and trivial policies.
 SweepRequest labelled_request(const ReproduceOptions& options, const std::string& data_set,
                               const std::string& protocol);
-/// Its bandits, which take longer.
+/// Its bandits and reinforcement learning, which take longer.
 SweepRequest bandit_request(const ReproduceOptions& options, const std::string& data_set, const std::string& protocol);
 
 /// Example 3.1 from starts at several distances, with several spreads: figure 4.
