@@ -9,7 +9,8 @@ std::unique_ptr<Learner> make_ppo(const LearnerSetup& setup) {
 }
 
 MethodResources ppo_resources(const ProblemShape& shape, const RunOptions& options, const HyperParameters&, int) {
-  return reinforcement_resources(shape, options, options.reinforcement.ppo.epochs);
+  const double passes = options.reinforcement.ppo.epochs;
+  return reinforcement_resources(shape, options, passes, passes);
 }
 
 }  // namespace scrm

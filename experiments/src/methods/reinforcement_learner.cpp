@@ -60,7 +60,8 @@ double ReinforcementLearner::test_loss(const BanditProblem& problem, std::size_t
   throw Error(ErrorKind::run, fmt::format("the learned policy's test loss is {}; use a smaller learning rate", loss));
 }
 
-MethodResources reinforcement_resources(const ProblemShape& shape, const RunOptions& options, double passes) {
+MethodResources reinforcement_resources(const ProblemShape& shape, const RunOptions& options, double actor_passes,
+                                        double critic_passes) {
   const Schema& schema = shape.schema;
   std::int64_t most = 0;
   for (int batch = 0; batch < options.rollouts; ++batch) most = std::max(most, shape.batch_rows(batch));
@@ -71,7 +72,8 @@ MethodResources reinforcement_resources(const ProblemShape& shape, const RunOpti
   resources.bytes = episode_bytes(schema, most) + static_cast<std::size_t>(8 * weights) * sizeof(double);
   const double first = static_cast<double>(options.reinforcement.minibatch) * options.reinforcement.pretraining.steps;
   const double all = static_cast<double>(shape.rows_before.at(static_cast<std::size_t>(options.rollouts)));
-  resources.cost = (first + passes * all) * static_cast<double>(weights) * sizeof(double);
+  const auto width = static_cast<double>(1 + schema.features), columns = static_cast<double>(outputs);
+  resources.cost = (first * (columns + 1) + all * (actor_passes * columns + critic_passes)) * width * sizeof(double);
   resources.hint = schema.features > 1000 ? "use fewer features, such as projection = 300"
                                           : "use fewer rollouts, or growth = \"linear\"";
   return resources;

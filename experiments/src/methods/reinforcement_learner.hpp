@@ -45,7 +45,8 @@ class ReinforcementLearner final : public Learner {
   double rows_read_ = 0;
 };
 
-/// What a run needs for its episodes and its models. `passes` is how often all rows are gone through.
-MethodResources reinforcement_resources(const ProblemShape& shape, const RunOptions& options, double passes);
+/// What a run needs for its episodes and its models, given how often all rows pass through the actor and the critic.
+MethodResources reinforcement_resources(const ProblemShape& shape, const RunOptions& options, double actor_passes,
+                                        double critic_passes);
 
 }  // namespace scrm

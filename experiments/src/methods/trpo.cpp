@@ -8,8 +8,10 @@ std::unique_ptr<Learner> make_trpo(const LearnerSetup& setup) {
 }
 
 MethodResources trpo_resources(const ProblemShape& shape, const RunOptions& options, const HyperParameters&, int) {
-  return reinforcement_resources(shape, options,
-                                 options.reinforcement.trpo.critic_epochs + options.reinforcement.trpo.conjugate_steps);
+  const TrpoOptions& trpo = options.reinforcement.trpo;
+  // Fisher products visit every context once, however many rows share it.
+  const double actor_passes = static_cast<double>(trpo.conjugate_steps) / shape.schema.replays;
+  return reinforcement_resources(shape, options, actor_passes, trpo.critic_epochs);
 }
 
 }  // namespace scrm
