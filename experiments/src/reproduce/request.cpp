@@ -101,9 +101,12 @@ SweepRequest bandit_request(const ReproduceOptions& options, const std::string& 
   std::string text = fmt::format(
       "environments = [\"{}\"]\nmethods      = {}\nseeds        = {}\nprotocol     = \"{}\"\ndata_dir     = {}\n",
       data_set, list(names), large ? 1 : std::min(scale.seeds, 5), protocol, quoted(options.data_dir));
-  if (large || options.quick) text += "bandit_lambdas = [10]\n";
-  if ((large || options.quick) && reinforcement) text += "entropy_weights = [0.01]\n";
-  text += "\n[method.bkucb-bits]\nlike     = \"bkucb\"\nencoding = \"bits\"\n";
+  const bool few = large || options.quick;
+  const char* one_lambda = few ? "bandit_lambdas = [10]\n" : "";
+  if (few && reinforcement) text += "entropy_weights = [0.01]\n";
+  // sbpe keeps its λ of 0.
+  if (few && !large) text += fmt::format("\n[method.bkucb]\n{}", one_lambda);
+  text += fmt::format("\n[method.bkucb-bits]\nlike     = \"bkucb\"\nencoding = \"bits\"\n{}", one_lambda);
   const double cost = data_set == "scene" ? 60.0 : 40.0;
   return {data_set + "-bandits-" + protocol, text, options.quick ? cost / 5 : cost};
 }
