@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -53,15 +52,6 @@ Splits split(Source& source, const LearnOptions& options, const PassOptions& pas
   return out;
 }
 
-/// What a held-out value counts as when λ are compared. A ratio of sums is as low as its luckiest rows where hardly any
-/// row has weight, and with few rows that is true of some λ at every look: the choice would go to the policy that is
-/// furthest from the logs. So it is raised by its standard error, √(V(y)/ESS).
-double compared_risk(const ObjectiveValue& value, const ObjectiveRules& rules, double spread, bool published) {
-  const bool ratio = rules.estimator->learning->form == RiskForm::ratio;
-  if (!ratio || published || !value.ess || !(*value.ess > 0)) return value.risk;
-  return value.risk + spread / std::sqrt(*value.ess);
-}
-
 /// λ whose searches fit into memory at once. They are scored and let go before the next.
 std::size_t lambdas_together(const ObjectiveProblem& problem, std::size_t lambdas, std::size_t memory) {
   if (memory == 0) return lambdas;
@@ -72,8 +62,8 @@ std::size_t lambdas_together(const ObjectiveProblem& problem, std::size_t lambda
 
 }  // namespace
 
-std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& problem, double spread,
-                                       const LearnOptions& options, const PassOptions& pass) {
+std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& problem, const LearnOptions& options,
+                                       const PassOptions& pass) {
   const std::size_t together = lambdas_together(problem, options.lambdas.size(), pass.memory);
   const PassOptions inner = beside_searches(source, problem.policy, together * kSplits, 2 * kSplits + 3, pass);
   const Splits splits = split(source, options, inner);
@@ -110,8 +100,7 @@ std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& p
     const std::vector<ObjectiveValue> values = evaluate_objectives(source, held_out, inner, options.skip_bad_rows);
     for (std::size_t l = 0; l < lambdas.size(); ++l) {
       double sum = 0;
-      for (std::size_t s = 0; s < splits.test.size(); ++s)
-        sum += compared_risk(values[l * splits.test.size() + s], problem.rules, spread, options.published_splits);
+      for (std::size_t s = 0; s < splits.test.size(); ++s) sum += values[l * splits.test.size() + s].risk;
       scores.push_back({lambdas[l], sum / static_cast<double>(splits.test.size())});
     }
   }

@@ -8,8 +8,7 @@
 namespace scrm {
 
 /// PROTOCOL: three random 75/25 splits; every λ learns on the larger part and is scored, without penalty, on the other.
-/// `spread` is the standard deviation of the losses.
-std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& problem, double spread,
-                                       const LearnOptions& options, const PassOptions& pass);
+std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& problem, const LearnOptions& options,
+                                       const PassOptions& pass);
 
 }  // namespace scrm

@@ -288,7 +288,7 @@ LearnReport learn(Source& source, const Policy& start, const LearnOptions& optio
   } else if (options.lambda_rule == LambdaRule::automatic) {
     LearnOptions scoring = options;
     if (options.on_share) scoring.on_share = [&](double share) { options.on_share(kScoringShare * share); };
-    report.scores = score_lambdas(source, problem, report.loss.standard_deviation(), scoring, pass);
+    report.scores = score_lambdas(source, problem, scoring, pass);
     const auto best = std::min_element(report.scores.begin(), report.scores.end(),
                                        [](const LambdaScore& a, const LambdaScore& b) { return a.risk < b.risk; });
     lambdas = {best->lambda};

@@ -49,8 +49,8 @@ struct LearnOptions {
   /// Losses that are all the same teach nothing. Whoever learns again and again keeps what it has (the start comes
   /// back, after one evaluation); whoever learns once is told by an error.
   bool keep_start_if_losses_equal = false;
-  /// λ by held-out rows as the paper's released code chooses it: rows that share a context or a cluster are split one
-  /// by one, and risks are compared as they are, however few rows decide them.
+  /// λ by held-out rows as the paper's released code chooses it: rows are split one by one, also those that share a
+  /// context or a cluster.
   bool published_splits = false;
   int restarts = 1;  ///< searches from different starts; the best one counts
   std::uint64_t seed = 0;
@@ -72,8 +72,8 @@ struct LearnedPolicy {
   std::vector<PathPoint> path;
 };
 
-/// Mean unpenalised risk of a λ on the held-out parts of the splits; of an estimator that is a ratio, with its standard
-/// error on top.
+/// Mean unpenalised risk of a λ on the held-out parts of the splits, in which rows that depend on each other stay
+/// together.
 struct LambdaScore {
   double lambda = 0;
   double risk = 0;
