@@ -150,6 +150,14 @@ class Learn(MemoryTest):
             self.run_within(64, *learn, "--lambda", values)
             self.run_within(64, *learn, "--lambda", "auto", "--lambda-grid", values)
 
+    def test_choosing_among_many_lambdas_holds_the_policies_of_a_few_at_a_time(self):
+        data = self.write_rows("k.h5", 100, 20, actions=1500)
+        grid = ("learn", data, "--max-iter", 1, "--lambda-grid", ",".join(str(2.0**k) for k in range(-8, 8)), "--overwrite")
+        self.assertEqual(self.run_within(64, *grid, "--out", "a.toml"), "done")
+        scores = [harness.run_json(*grid, "--out", "a.toml", "--memory", memory, cwd=self.dir)["lambda_scores"]
+                  for memory in ("64M", "2G")]
+        self.assertEqual(*scores)
+
     def test_rows_that_are_held_are_counted_once(self):
         data = self.write_rows("rows.h5", 400_000, 10)
         for memory in (64, 80, 96):
