@@ -215,6 +215,15 @@ class RidgeModel(ProgramTest):
             again, _ = self.estimates(data, policy, *options)
             self.assertEqual({**report, "seconds": 0, "threads": 0}, {**again, "seconds": 0, "threads": 0})
 
+    def test_many_actions_take_several_passes_in_little_memory(self):
+        # The sums of all actions are 32 MB, of which a pass holds several: under 64M they come a few actions at a time.
+        data = self.dir / "a.h5"
+        categorical_log(data, 3000, 50, 300, 8, lambda x, a, random: x[:, 0] * (a % 3) + random.normal(size=len(x)))
+        policy = self.policy('kind = "uniform"\n')
+        plenty, _ = self.estimates(data, policy, "--memory", "4G")
+        little, _ = self.estimates(data, policy, "--memory", "64M")
+        self.assertEqual({**plenty, "seconds": 0}, {**little, "seconds": 0})
+
     def test_a_right_model_narrows_intervals_that_still_hold(self):
         # 60 logs; an interval that holds in 95 % of them holds in fewer than 50 in 1 of 10,000 tries.
         n, k, logs = 400, 3, 60

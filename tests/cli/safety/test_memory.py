@@ -103,6 +103,16 @@ class Evaluate(MemoryTest):
         self.run_within(64, "evaluate", data, *named, "--interval", "bootstrap", "--replicates", 200)
         self.run_within(256, "evaluate", data, *named, "--interval", "bootstrap", "--replicates", 200)
 
+    def test_the_ridge_model_of_many_actions_features_and_policies(self):
+        data, policy = self.write_rows("rows.h5", 5_000, 50, 1_000), self.write_policy("p.toml", 50, 1_000)
+        model = ("--model", "ridge", "--threads", 2)
+        self.assertEqual(self.run_within(64, "evaluate", data, "--policy", policy, *model), "done")
+        data, policy = self.write_rows("wide.h5", 3_000, 2_000, 2), self.write_policy("p.toml", 2_000, 2)
+        self.assertEqual(self.run_within(128, "evaluate", data, "--policy", policy, *model), "refused")
+        data = self.write_rows("rows.h5", 40_000, 5)
+        named = [word for i in range(40) for word in ("--policy", self.write_policy(f"{i}.toml", 5, first=i / 100))]
+        self.assertEqual(self.run_within(64, "evaluate", data, *named, *model), "done")
+
     def test_many_actions(self):
         for actions in (4_000, 10_000, 100_000):
             data = self.write_rows("rows.h5", 300, 3, actions)
