@@ -85,16 +85,16 @@ int RidgeReduction::rows_at_once() const noexcept {
 ReductionBytes RidgeReduction::bytes() const {
   const auto side = static_cast<std::size_t>(shape_.width() + 1);
   ReductionBytes bytes;
-  bytes.partial = static_cast<std::size_t>(Folds::kCount * count_) * side * side * sizeof(double);
+  bytes.partial = Folds::kCount * static_cast<std::size_t>(count_) * side * side * sizeof(double);
   bytes.scratch = (static_cast<std::size_t>(rows_at_once()) * side) * sizeof(double) +
-                  (static_cast<std::size_t>(Folds::kCount * count_) + kBlockRows) * sizeof(int);
+                  (Folds::kCount * static_cast<std::size_t>(count_) + kBlockRows) * sizeof(int);
   bytes.help = "an outside model (--model NAME)";
   return bytes;
 }
 
 /// Rows by fold and equation; those of (fold, equation) are [begins[k], begins[k + 1]), k = fold · count + equation.
 void RidgeReduction::sort_rows(const Block& block, const Folds::OfRows& folds, Scratch& scratch) const {
-  const auto keys = static_cast<std::size_t>(Folds::kCount * count_);
+  const auto keys = Folds::kCount * static_cast<std::size_t>(count_);
   scratch.begins.assign(keys + 1, 0);
   scratch.rows.resize(kBlockRows);
   std::array<int, kBlockRows> key;  // −1: of another equation
@@ -177,7 +177,7 @@ RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at
   const auto best = std::min_element(errors.rbegin(), errors.rend());
   RidgeSolution out;
   out.penalty = penalty(static_cast<int>(errors.rend() - best) - 1);
-  out.weights.assign(static_cast<std::size_t>(Folds::kCount * width), 0.0);
+  out.weights.assign(Folds::kCount * static_cast<std::size_t>(width), 0.0);
   for (int fold = 0; fold < Folds::kCount; ++fold) {
     const Split split = split_off(shape, sums, at, fold);
     // Where nothing can be solved for, the mean is predicted.

@@ -41,10 +41,11 @@ class CrossFittedRidge : public OutcomeModel {
                Predict predict) const {
     if (const std::optional<int> fold = folds_.of_block(block)) return predict(*fold, out);
     alignas(kColumnAlignment) double one[kBlockRows];
+    const std::uint8_t* of_rows = folds.data() + first;
     for (int fold = 0; fold < Folds::kCount; ++fold) {
       predict(fold, one);
       for (int i = 0; i < count; ++i) {
-        if (folds[static_cast<std::size_t>(first + i)] == fold) out[i] = one[i];
+        if (of_rows[i] == fold) out[i] = one[i];
       }
     }
   }
@@ -260,6 +261,7 @@ std::vector<RidgeSolution> solve_all(Source& source, const RidgeShape& shape, co
 
 double median_penalty(const std::vector<RidgeSolution>& solutions) {
   std::vector<double> all;
+  all.reserve(solutions.size());
   for (const RidgeSolution& one : solutions) all.push_back(one.penalty);
   std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
   return all[all.size() / 2];
@@ -293,6 +295,7 @@ std::shared_ptr<const OutcomeModel> fit_ridge_model(Source& source, const RidgeO
   const std::vector<RidgeSolution> solutions = solve_all(source, shape, units, folds, options, inner);
 
   std::vector<ScoreMatrix> matrices;
+  matrices.reserve(Folds::kCount);
   for (int fold = 0; fold < Folds::kCount; ++fold)
     matrices.push_back(raw_matrix(shape, units, schema, solutions, fold));
   const double penalty = median_penalty(solutions);
