@@ -180,6 +180,15 @@ TEST_CASE("forest chart: an interval many times as wide as the others is cut wit
   CHECK(drawn.body.find("&lt;other&gt; &amp; x") != std::string::npos);
 }
 
+TEST_CASE("forest chart: numbers are never cut, however many digits they have") {
+  const std::string numbers = "−0.0055123 [−12,345.6789, 0.0027123]";
+  ForestChart chart{.title = "values", .label = "mean loss", .rows = {}, .reference = {}};
+  chart.rows.push_back({"policy", std::string(60, 'n'), 1.0, 0.9, 1.1, numbers});
+  const Chart drawn = draw(chart);
+  check_inside(drawn);
+  CHECK(drawn.body.find(numbers) != std::string::npos);
+}
+
 TEST_CASE("histogram chart: bars are as high as their share") {
   const HistogramChart chart{.title = "weights",
                              .x = {.label = "weight", .kind = ScaleKind::logarithmic},

@@ -12,7 +12,8 @@ namespace scrm {
 namespace {
 
 constexpr double kRowHeight = 20, kHeadHeight = 24;
-constexpr double kMostName = 120, kMostText = 190;
+// Names give way to numbers, which say nothing when they are cut.
+constexpr double kMostName = 120, kMostText = 300;
 constexpr double kBoldWidth = 1.16;  // of a bold letter beside a plain one
 // Of all intervals, the axis holds these quantiles; those beyond are cut where they are much wider.
 constexpr double kTail = 0.1;
