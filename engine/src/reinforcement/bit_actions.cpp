@@ -103,7 +103,7 @@ class BitActions final : public ActionDistribution {
   /// Of the bits that `bits` has, or of `bit` in all rows.
   Outcomes outcomes(const double* scores, const double* bits, int count, double bit = 0) const {
     Outcomes out;
-    double odds[kTile], shrunk[kTile];
+    double odds[kTile], shrunk[kTile] = {};
     for (int i = 0; i < count; ++i) {
       odds[i] = (bits != nullptr ? bits[i] : bit) != 0 ? scores[i] : -scores[i];
       shrunk[i] = -std::abs(odds[i]);

@@ -24,7 +24,7 @@ struct MergeCommand {
   CommonOptions common;
 };
 
-// Runs in memory and the columns that are made of them, over the bytes of their archives. Measured.
+// Runs in memory and the columns that are made of them, over the bytes of their archives: each about twice.
 constexpr std::size_t kMemoryPerFileByte = 4;
 
 void require_memory(const MergeCommand& command) {

@@ -12,7 +12,7 @@ enum class ScaleKind : std::uint8_t { linear, logarithmic };
 
 /// An axis as a chart is asked to draw it. Where no end is given, it is that of the data.
 struct Axis {
-  std::string label;  ///< with the unit, where there is one
+  std::string label = {};  ///< with the unit, where there is one
   ScaleKind kind = ScaleKind::linear;
   std::optional<double> low = {}, high = {};
 };
