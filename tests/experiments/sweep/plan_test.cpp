@@ -73,6 +73,8 @@ const std::map<std::string, std::string> kOtherValues = {{"protocol", "\"publish
                                                          {"points", "7"},
                                                          {"compare_points", "true"},
                                                          {"bandit_lambdas", "[3]"},
+                                                         {"scale", "0.7"},
+                                                         {"start", "0.5"},
                                                          {"entropy_weights", "[3]"},
                                                          {"pretraining_steps", "7"},
                                                          {"pretraining_rate", "0.5"},
