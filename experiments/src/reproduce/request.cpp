@@ -86,7 +86,7 @@ SweepRequest labelled_request(const ReproduceOptions& options, const std::string
         "\n[method.scrm-additive]\nlike       = \"scrm\"\nestimator  = \"additive\"\nlambdas    = [1]\n"
         "l2         = [1e-5, 1e-4]\nwarm_start = true\n";
   }
-  const double cost = data_set == "scene" ? 30.0 : data_set == "yeast" ? 25.0 : 150.0;
+  const double cost = data_set == "scene" ? 100.0 : data_set == "yeast" ? 80.0 : 150.0;
   return {data_set + "-" + protocol, text, options.quick ? cost / 5 : cost};
 }
 
@@ -103,7 +103,7 @@ SweepRequest bandit_request(const ReproduceOptions& options, const std::string& 
       data_set, list(names), large ? 1 : std::min(scale.seeds, 5), protocol, quoted(options.data_dir));
   const bool few = large || options.quick;
   const char* one_lambda = few ? "bandit_lambdas = [10]\n" : "";
-  if (few && reinforcement) text += "entropy_weights = [0.01]\n";
+  if (options.quick && reinforcement) text += "entropy_weights = [0.1]\n";
   // sbpe keeps its λ of 0.
   if (few && !large) text += fmt::format("\n[method.bkucb]\n{}", one_lambda);
   text += fmt::format("\n[method.bkucb-bits]\nlike     = \"bkucb\"\nencoding = \"bits\"\n{}", one_lambda);
