@@ -1,5 +1,5 @@
 """evaluate: every kind of interval agrees with a plain NumPy and SciPy version of its formula, or says why not."""
-# labels: fast cli
+# labels: slow cli
 
 import math
 

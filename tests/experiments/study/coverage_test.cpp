@@ -1,4 +1,4 @@
-// labels: fast statistical threads
+// labels: slow statistical threads
 #include "study/coverage.hpp"
 
 #include <doctest/doctest.h>
