@@ -99,6 +99,7 @@ void FeatureRidge::grid_means(const States& contexts, const Responses& actions, 
 MatrixXd FeatureRidge::bit_weights() const {
   const Eigen::Index side = 1 + options_.kernel.features, bits = 1 + options_.kernel.actions;
   if (exact_) return weights().reshaped(side, bits);
+  if (centres().cols() == 0) return MatrixXd::Zero(side, bits);  // no rows yet, and a matrix of none has no rows either
   const MatrixXd x = with_ones(centres().topRows(side - 1));
   const MatrixXd a = kernel_weights_.asDiagonal() * with_ones(centres().bottomRows(bits - 1)).transpose();
   MatrixXd out(side, bits);
