@@ -91,7 +91,10 @@ ObjectiveValue objective_value(const ObjectiveProblem& problem, const LearningTe
   out.gradient.resize(problem.policy.theta.size());
   if (out.rows == 0) return out;
   out.risk = risk_of(rules, terms);
-  if (risk_form(problem) != RiskForm::labels) out.ess = effective_sample_size(terms.weight);
+  if (risk_form(problem) != RiskForm::labels) {
+    out.ess = effective_sample_size(terms.weight);
+    out.mean_weight = terms.weight.mean;
+  }
   out.variance = variance_of(terms);
   out.penalty = rules.lambda * root_of(rules, terms);
   if (rules.l2 > 0) out.ridge = add_ridge(problem.policy, rules.l2, out.gradient);

@@ -62,6 +62,7 @@ void FittedPolicies::store(std::size_t run, const LearnedPolicy& learned) {
   metrics["penalty"] = learned.value.penalty;
   metrics["evaluations"] = learned.search.evaluations;
   if (learned.value.ess) metrics["ess"] = *learned.value.ess;
+  if (learned.value.mean_weight) metrics["mean_weight"] = *learned.value.mean_weight;
   metrics["theta_0"] = learned.policy.theta.front();
 }
 

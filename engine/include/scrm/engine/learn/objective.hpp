@@ -43,7 +43,7 @@ struct ObjectiveValue {
   double variance = 0;
   double ridge = 0;
   double rows = 0;
-  std::optional<double> ess;  ///< of the weights; none for RiskForm::labels
+  std::optional<double> ess, mean_weight;  ///< of the weights; none for RiskForm::labels
   std::vector<double> gradient;
 };
 
