@@ -33,6 +33,24 @@ def run_ranks(ranks, *args, check=0, env=None, timeout=300, **options):
     return done
 
 
+def start_ranks(ranks, *args):
+    return subprocess.Popen([*mpirun(ranks), *map(str, args)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                            text=True)
+
+
+def ranks_of(process):
+    """The processes that mpirun has started, and that are ranks by now."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+            if int(fields[1]) == process.pid and os.readlink(entry / "exe").endswith("scrm-mpi"):
+                found.append(int(entry.name))
+        except (OSError, IndexError, ValueError):
+            continue
+    return sorted(found)
+
+
 def without_times(text):
     """JSON text with its order kept and every number as it was printed, but for times."""
     def keep(value):

@@ -2,31 +2,16 @@
 # labels: slow cli mpi
 
 import os
-import pathlib
 import random
 import signal
-import subprocess
 import time
 
 from harness import main, run
-from ranks import mpirun, need_mpi, run_ranks
+from ranks import need_mpi, ranks_of, run_ranks, start_ranks
 from sweeps import SweepTest, archive
 
 # How often a rank is killed; 50 by hand.
 KILLS = int(os.environ.get("SCRM_KILLS", "3"))
-
-
-def ranks_of(process):
-    """The processes that mpirun has started."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-            if int(fields[1]) == process.pid and os.readlink(entry / "exe").endswith("scrm-mpi"):
-                found.append(int(entry.name))
-        except (OSError, IndexError, ValueError):
-            continue
-    return found
 
 
 class RankSweeps(SweepTest):
@@ -78,15 +63,14 @@ class RankSweeps(SweepTest):
 
     def kill_one(self, count, sweep, out, wait, *options):
         """Starts ranks, kills one of them after a while, and waits for the job to end. Whether there was one to kill."""
-        process = subprocess.Popen([*mpirun(count), "sweep", str(sweep), "--out", str(self.dir / out), *options],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        process = start_ranks(count, "sweep", sweep, "--out", self.dir / out, *options)
         try:
             while process.poll() is None and not list(self.dir.glob(f"{out}.journal*")):
                 time.sleep(0.002)
             time.sleep(wait)
             found = ranks_of(process)
             if found:
-                os.kill(random.Random(wait).choice(sorted(found)), signal.SIGKILL)
+                os.kill(random.Random(wait).choice(found), signal.SIGKILL)
             begin = time.monotonic()
             _, said = process.communicate(timeout=120)
         finally:

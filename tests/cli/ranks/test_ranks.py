@@ -2,14 +2,16 @@
 # labels: slow cli mpi
 
 import os
+import signal
 import subprocess
+import time
 
 import h5py
 import numpy as np
 
 from harness import ProgramTest, main, run, write_log
 from sweeps import toml
-from ranks import RANKED, mpirun, need_mpi, run_ranks, without_times
+from ranks import RANKED, mpirun, need_mpi, ranks_of, run_ranks, start_ranks, without_times
 
 ROWS = 30_000  # fifteen blocks, the last one short
 COUNTS = (1, 2, 3, 5)
@@ -110,6 +112,27 @@ class Ranks(ProgramTest):
                 text = without_times(done.stdout.replace(str(folder), "FOLDER"))
                 files[count] = [text, *[path.name + path.read_text() for path in written]]
                 self.assertEqual(files[count], files[0], f"{count} ranks: {options}")
+
+    def test_a_rank_that_dies_ends_the_job_and_nothing_is_half_written(self):
+        logs = self.simulate("pricing", rows=60_000)
+        for victim in range(3):
+            out = self.dir / "out"
+            out.mkdir(exist_ok=True)
+            # Hours of work, were it left alone.
+            process = start_ranks(3, "learn", logs, "--out", out / "new.toml", "--lambda", 1, "--tolerance", 0,
+                                  "--restarts", 100_000, "--threads", 1)
+            try:
+                while len(ranks_of(process)) < 3:
+                    self.assertIsNone(process.poll())
+                    time.sleep(0.01)
+                time.sleep(0.5 * victim)
+                os.kill(ranks_of(process)[victim], signal.SIGKILL)
+                _, said = process.communicate(timeout=60)
+            finally:
+                process.kill()
+            self.assertNotEqual(process.returncode, 0)
+            self.assertTrue(said)
+            self.assertEqual([path.name for path in out.iterdir() if not path.name.startswith(".")], [])
 
     def test_a_command_that_cannot_be_shared_is_refused(self):
         done = run_ranks(2, "simulate", "gaussian", "--rows", 10, "--seed", 1, "--out", self.dir / "logs", check=2)
