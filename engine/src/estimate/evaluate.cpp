@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <span>
+#include <utility>
 
 #include "estimate/difference.hpp"
 #include "estimate/evaluation_reduction.hpp"
@@ -16,6 +17,7 @@
 #include "estimate/tuning.hpp"
 #include "pass/pass_plan.hpp"
 #include "scrm/engine/estimate/estimator.hpp"
+#include "scrm/engine/ranks/ranks.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/engine/schedule/threads.hpp"
 #include "scrm/io/file/error.hpp"
@@ -227,7 +229,8 @@ PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& 
                           .clusters = out.clusters.get(),
                           .sequence_centre = {},
                           .smoothed = {},
-                          .model = options.model.get()};
+                          .model = options.model.get(),
+                          .ranked = pass.ranks != nullptr && !pass.ranks->alone()};
   if (extra.smoothed) extras.smoothed = smoothing_grid(options, source.rows());
   if (options.interval == IntervalKind::sequence && options.outcome_range && options.max_weight)
     extras.sequence_centre = KnownBounds{.outcome = *options.outcome_range}.centre();
@@ -235,6 +238,7 @@ PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& 
   PassResult result = run_pass(source, reduction, inner);
   out.audit = std::move(result.audit);
   if (result.sums) out.sums = std::move(static_cast<EvaluationReduction::Sums&>(*result.sums).sums);
+  if (out.clusters && extras.ranked) out.clusters->add(std::exchange(out.sums.clusters, {}));
   return out;
 }
 

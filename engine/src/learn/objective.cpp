@@ -49,6 +49,11 @@ class ProblemSums {
   const double* variance_gradient() const { return gradients_.data() + size_; }
   const double* weight_gradient() const { return gradients_.data() + 2 * size_; }
 
+  void transfer(ByteStream& bytes) {
+    scrm::transfer(bytes, terms);
+    scrm::transfer(bytes, gradients_);
+  }
+
  private:
   std::size_t size_;
   bool has_weight_;
@@ -148,6 +153,10 @@ class ObjectiveReduction final : public SizedReduction {
       merge_sums(static_cast<Sums&>(earlier).problems[p], static_cast<const Sums&>(later).problems[p],
                  problems_[p].rules.mean_loss);
     }
+  }
+
+  void transfer(Partial& sums, ByteStream& bytes) const override {
+    for (ProblemSums& one : static_cast<Sums&>(sums).problems) one.transfer(bytes);
   }
 
  private:

@@ -12,6 +12,7 @@
 
 #include "cli/startup/thread_reserve.hpp"
 #include "report/terminal.hpp"
+#include "scrm/engine/ranks/agreement.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/engine/schedule/threads.hpp"
 #include "scrm/experiments/environment.hpp"
@@ -80,14 +81,22 @@ void start_threads(CommonOptions& options, MainThread main_thread) {
 PassOptions CommonOptions::pass(const std::string& label) const {
   PassOptions options;
   options.threads = threads;
-  options.memory = MemoryLedger::of_process(memory).left();
+  options.memory = memory_left();
   options.progress = progress_bar(label, quiet);
+  options.ranks = ranks;
   return options;
 }
 
+std::size_t CommonOptions::memory_left() const {
+  const std::size_t left = MemoryLedger::of_process(memory).left();
+  return ranks == nullptr ? left : static_cast<std::size_t>(least_of_ranks(*ranks, static_cast<std::int64_t>(left)));
+}
+
 void add_common_options(CLI::App& command, CommonOptions& options, MainThread main_thread) {
-  options.threads = resolve_threads(0);
+  options.threads = options.ranks != nullptr ? options.ranks->cores() : resolve_threads(0);
   options.memory = available_memory() / 2;
+  if (options.ranks != nullptr) options.memory /= static_cast<std::size_t>(options.ranks->local_ranks());
+  options.quiet = !options.speaks();
   command.add_flag("--json", options.json, "Machine-readable result on stdout")->group("Common");
   command.add_flag("--quiet", options.quiet, "No progress and no warnings")->group("Common");
   // Many more threads than cores gain nothing; the bound catches slips of the keyboard.
@@ -101,7 +110,10 @@ void add_common_options(CLI::App& command, CommonOptions& options, MainThread ma
           "Memory to stay within, such as 512M or 4G; default half the machine's")
       ->type_name("SIZE")
       ->group("Common");
-  command.parse_complete_callback([&options, main_thread] { start_threads(options, main_thread); });
+  command.parse_complete_callback([&options, main_thread] {
+    start_threads(options, main_thread);
+    if (options.ranks != nullptr) options.threads = static_cast<int>(least_of_ranks(*options.ranks, options.threads));
+  });
 }
 
 void add_shards_option(CLI::App& command, int& shards) {

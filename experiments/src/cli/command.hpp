@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scrm/engine/pass/pass.hpp"
+#include "scrm/engine/ranks/ranks.hpp"
 
 namespace scrm {
 
@@ -17,7 +18,12 @@ struct CommonOptions {
   bool quiet = false;
   int threads = 0;         ///< always at least 1 once parsed: default all cores
   std::size_t memory = 0;  ///< bytes; default half of the machine's memory
+  Ranks* ranks = nullptr;  ///< null for commands that one process runs
 
+  /// Whether this process prints and writes: the first rank.
+  bool speaks() const noexcept { return ranks == nullptr || ranks->is_first(); }
+  /// Bytes of the budget that nothing takes yet; the same number on all ranks, so that they decide the same.
+  std::size_t memory_left() const;
   /// Options of a pass for this command, with a progress bar on stderr where that is a terminal and --quiet is not
   /// given.
   PassOptions pass(const std::string& label) const;
@@ -26,7 +32,8 @@ struct CommonOptions {
 /// Whether the thread that runs a command works on its loops, or waits while others run its jobs.
 enum class MainThread { works, waits };
 
-/// Adds --json, --quiet, --threads and --memory (sizes like 512M, 4G, 1.5GiB). Once they are parsed the threads are
+/// Adds --json, --quiet, --threads and --memory (sizes like 512M, 4G, 1.5GiB). Ranks of one machine share its cores and
+/// its memory unless they are told otherwise; options.ranks is set before. Once they are parsed the threads are
 /// there; where the system refuses some, options.threads is how many there are, with a warning.
 void add_common_options(CLI::App& command, CommonOptions& options, MainThread main_thread = MainThread::works);
 
@@ -47,14 +54,15 @@ void add_reward_flag(CLI::App& command, bool& reward);
 std::size_t parse_size(const std::string& text);
 
 // One function per command, each in its own file cli/NAME.cpp: adds the sub-command, its help with an example, and
-// the callback that runs it. Failures are thrown as Error. Registered in program.cpp.
+// the callback that runs it. Failures are thrown as Error. Registered in program.cpp. Those that take ranks can be run
+// by several.
 void add_simulate_command(CLI::App& program);
 void add_import_command(CLI::App& program);
-void add_inspect_command(CLI::App& program);
-void add_evaluate_command(CLI::App& program);
-void add_learn_command(CLI::App& program);
+void add_inspect_command(CLI::App& program, Ranks& ranks);
+void add_evaluate_command(CLI::App& program, Ranks& ranks);
+void add_learn_command(CLI::App& program, Ranks& ranks);
 void add_act_command(CLI::App& program);
-void add_sweep_command(CLI::App& program);
+void add_sweep_command(CLI::App& program, Ranks& ranks);
 void add_merge_command(CLI::App& program);
 void add_study_command(CLI::App& program);
 void add_report_command(CLI::App& program);

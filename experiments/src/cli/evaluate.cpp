@@ -223,8 +223,9 @@ void run_evaluate(EvaluateCommand& command) {
 
 }  // namespace
 
-void add_evaluate_command(CLI::App& program) {
+void add_evaluate_command(CLI::App& program, Ranks& ranks) {
   auto command = std::make_shared<EvaluateCommand>();
+  command->common.ranks = &ranks;
   CLI::App& app = *program.add_subcommand("evaluate", "Estimate what other policies would have cost, from logged rows");
   app.footer(estimator_help(estimator_names()) + interval_help() +
              "\nExample:\n  scrm evaluate logs --policy new.toml --policy old.toml --interval student");

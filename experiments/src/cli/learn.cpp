@@ -134,6 +134,7 @@ std::string output_path(const LearnCommand& command, double lambda, std::size_t 
 
 /// Fails now where writing the policies would fail after the search, or destroy something.
 void prepare_outputs(const LearnCommand& command) {
+  if (!command.common.speaks()) return;
   std::vector<std::string> inputs = command.rows.data;
   inputs.insert(inputs.end(), command.rows.logging_policies.begin(), command.rows.logging_policies.end());
   if (!command.start.empty()) inputs.push_back(command.start);
@@ -234,8 +235,10 @@ void run_learn(LearnCommand& command) {
     LearnOutcome outcome{learned, output_path(command, learned.lambda, report.policies.size())};
     outcome.exploration = measure_exploration(source, learned.policy, pass);
     if (context.held_out_rows > 0) add_held_out(source, held_out, report, command, outcome);
-    require_replaceable(outcome.path, command.overwrite);  // the search may have taken hours
-    write_policy(outcome.path, with_names(learned.policy, rows.schema(), training), provenance(command, learned));
+    if (command.common.speaks()) {
+      require_replaceable(outcome.path, command.overwrite);  // the search may have taken hours
+      write_policy(outcome.path, with_names(learned.policy, rows.schema(), training), provenance(command, learned));
+    }
     outcomes.push_back(std::move(outcome));
   }
   context.labels = rows.schema().action_kind == ActionKind::multilabel;
@@ -309,8 +312,9 @@ void add_objective_options(CLI::App& app, LearnCommand& command) {
 
 }  // namespace
 
-void add_learn_command(CLI::App& program) {
+void add_learn_command(CLI::App& program, Ranks& ranks) {
   auto command = std::make_shared<LearnCommand>();
+  command->common.ranks = &ranks;
   CLI::App& app = *program.add_subcommand("learn", "Fit a policy to logged rows by counterfactual risk minimization");
   app.footer(estimator_help(learning_estimator_names()) +
              "\nExample:\n  scrm learn logs --out better.toml\n  scrm learn logs --kind gaussian --scale 0.5 --lambda "

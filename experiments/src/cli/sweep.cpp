@@ -116,9 +116,12 @@ void run(SweepCommand& command) {
   SweepOptions options = command.options;
   if (!command.part.empty()) options.part = parse_part(command.part);
   options.threads = command.common.threads;
-  options.memory = MemoryLedger::of_process(command.common.memory).left();
+  options.memory = command.common.memory_left();
+  options.ranks = command.common.ranks;
   options.on_warning = [&command](const std::string& text) { print_warning(text, command.common.quiet); };
-  for (const std::string& path : {options.out, sweep_journal(options.out)}) report_leftovers(path, command.common);
+  for (const std::string& path : {options.out, sweep_journal(options.out)}) {
+    if (command.common.speaks()) report_leftovers(path, command.common);
+  }
   SweepReport report;
   {
     SweepProgress progress(command.common.quiet);
@@ -130,6 +133,7 @@ void run(SweepCommand& command) {
       throw with_resume_command(error, command);
     }
   }
+  if (!command.common.speaks()) return;
   if (report.unfinished > 0) throw_interrupted(command, report);
   const double seconds = watch.seconds();
   const double cpu_seconds = static_cast<double>(std::clock() - cpu_begin) / CLOCKS_PER_SEC;
@@ -170,8 +174,9 @@ std::string keys_help() {
 
 }  // namespace
 
-void add_sweep_command(CLI::App& program) {
+void add_sweep_command(CLI::App& program, Ranks& ranks) {
   auto command = std::make_shared<SweepCommand>();
+  command->common.ranks = &ranks;
   CLI::App& app =
       *program.add_subcommand("sweep", "Run methods x environments x hyper-parameters x seeds into one archive");
   app.footer(keys_help() +

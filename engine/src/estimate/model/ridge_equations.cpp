@@ -78,6 +78,14 @@ double held_error(const Split& split, const VectorXd& weights) {
 
 }  // namespace
 
+void RidgeSums::transfer(ByteStream& bytes) {
+  for (Fold& fold : folds) {
+    scrm::transfer(bytes, fold.products);
+    scrm::transfer(bytes, fold.rows);
+    scrm::transfer(bytes, fold.loss);
+  }
+}
+
 int RidgeReduction::rows_at_once() const noexcept {
   return static_cast<int>(std::clamp(kPanelDoubles / (shape_.width() + 1), kFewestRows, kMostRows));
 }

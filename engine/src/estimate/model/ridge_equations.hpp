@@ -19,6 +19,8 @@ struct RidgeSums {
     double rows = 0, loss = 0;     ///< of all equations, those that are not summed up here too
   };
   std::array<Fold, Folds::kCount> folds;
+
+  void transfer(ByteStream& bytes);
 };
 
 /// Sums up equations [first, first + count).
@@ -35,6 +37,7 @@ class RidgeReduction final : public SizedReduction {
   std::unique_ptr<Partial> make() const override { return std::make_unique<Sums>(); }
   void compute(const Block& block, Partial& out) const override;
   void merge(Partial& earlier, const Partial& later) const override;
+  void transfer(Partial& sums, ByteStream& bytes) const override { static_cast<Sums&>(sums).sums.transfer(bytes); }
 
  private:
   struct Scratch {

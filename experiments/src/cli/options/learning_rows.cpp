@@ -50,7 +50,8 @@ void LearningRows::hold(const LearningRowsOptions& options, const CommonOptions&
   // Entries of sparse rows are not in that number; the files are a fair guess at their size.
   for (const Shard& shard : shards_.dataset().shards())
     bytes += schema().sparse ? 2 * static_cast<double>(shard.bytes) : 0;
-  const std::size_t left = MemoryLedger::of_process(common.memory).left();
+  if (common.ranks != nullptr) bytes /= common.ranks->size();  // each holds its share
+  const std::size_t left = common.memory_left();
   if (bytes > kRowsShare * static_cast<double>(left)) {
     const double held = static_cast<double>(common.memory) - static_cast<double>(left);
     print_warning(
