@@ -13,11 +13,12 @@ namespace {
 
 /// What one pass shares between its stages.
 struct PassState {
-  PassState(Source& rows, const Reduction& what)
-      : source(rows), reduction(what), pool([&what] { return what.make(); }), tree(what) {}
+  PassState(Source& rows, const Reduction& what, const StopToken& token)
+      : source(rows), reduction(what), stop(token), pool([&what] { return what.make(); }), tree(what) {}
 
   Source& source;
   const Reduction& reduction;
+  const StopToken& stop;
   PartialPool pool;
   MergeTree tree;
   Audit audit;
@@ -52,6 +53,7 @@ std::shared_ptr<Item> fetch_next(PassState& pass) {
 void reduce_group(PassState& pass, BlockLoader& loader, Item& item) {
   MergeTree tree(pass.reduction);
   for (std::int64_t index = item.first_block; index < item.first_block + item.blocks; ++index) {
+    pass.stop.check();
     const Block block = pass.source.load(*item.rows, index, loader, item.audit);
     PartialLease partial = pass.pool.lease();
     pass.reduction.compute(block, *partial);
@@ -97,7 +99,7 @@ void run_pipeline(PassState& pass, const PassPlan& plan, const Progress& progres
 }  // namespace
 
 PassResult run_pass(Source& source, const Reduction& reduction, const PassOptions& options) {
-  PassState pass(source, reduction);
+  PassState pass(source, reduction, options.stop);
   const auto* sized = dynamic_cast<const SizedReduction*>(&reduction);
   const PassPlan plan = plan_pass(source, sized != nullptr ? sized->bytes() : ReductionBytes{}, options);
   if (plan.threads == 1) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "scrm/engine/pass/source.hpp"
+#include "scrm/engine/schedule/stop_token.hpp"
 #include "scrm/io/shard/audit.hpp"
 
 namespace scrm {
@@ -18,6 +19,7 @@ struct PassOptions {
   int threads = 0;         ///< 0: all cores
   std::size_t memory = 0;  ///< bytes the pass may hold for blocks in flight; 0: no limit
   Progress progress;
+  StopToken stop = {};  ///< once it is requested, the pass ends with StopRequested before the next block
 };
 
 /// What a pass adds up. Partials of single blocks are merged in a fixed tree: neighbours first, then neighbouring
