@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/pass/pass.hpp"
+#include "task/memory_size.hpp"
+#include "task/task_options.hpp"
 
 namespace scrm {
 
@@ -18,9 +19,10 @@ struct CommonOptions {
   int threads = 0;         ///< always at least 1 once parsed: default all cores
   std::size_t memory = 0;  ///< bytes; default half of the machine's memory
 
-  /// Options of a pass for this command, with a progress bar on stderr where that is a terminal and --quiet is not
-  /// given.
-  PassOptions pass(const std::string& label) const;
+  /// The same for a task, with a progress bar on stderr where that is a terminal and --quiet is not given.
+  TaskOptions task() const;
+  PassOptions pass(const std::string& label) const { return task().pass(label); }
+  std::vector<PolicyFile> read_policies(const std::vector<std::string>& paths) const;
 };
 
 /// Whether the thread that runs a command works on its loops, or waits while others run its jobs.
@@ -42,9 +44,6 @@ void add_reward_flag(CLI::App& command, bool& reward);
 
 /// Ends the command with exit code 2.
 [[noreturn]] void fail_usage(const std::string& what);
-
-/// Bytes of "512M", "4G", "1.5GiB", "1000000"; throws a usage Error that shows an example.
-std::size_t parse_size(const std::string& text);
 
 // One function per command, each in its own file cli/NAME.cpp: adds the sub-command, its help with an example, and
 // the callback that runs it. Failures are thrown as Error. Registered in program.cpp.
