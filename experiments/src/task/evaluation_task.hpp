@@ -32,7 +32,7 @@ struct Evaluated {
   EvaluationReport report;
   std::vector<WeightHistogram> histograms;  ///< of the policies' weights, where they were asked for
   Outcome outcome = Outcome::loss;
-  EvaluateOptions options;  ///< as the engine had them: bounds are those of losses
+  EvaluateOptions options = {};  ///< as the engine had them: bounds are those of losses
 };
 
 /// The data must have been opened with read_for_evaluation.
