@@ -8,7 +8,7 @@ endif()
 
 set(SCRM_DATA_DIR ${PROJECT_SOURCE_DIR}/../shared/data CACHE PATH "Where scene, yeast and tmc2007 are; tests skip without")
 
-set(scrm_labels fast slow io threads isa statistical cli mpi)
+set(scrm_labels fast slow io threads isa statistical cli mpi python)
 # What sanitizers need to know: they stop at the first finding and keep quiet about libraries that are not ours (which the
 # thread sanitizer recognises by the stack of an access, so it has to remember many of them).
 set(scrm_test_environment

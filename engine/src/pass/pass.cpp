@@ -15,10 +15,11 @@ namespace {
 
 /// What one pass shares between its stages.
 struct PassState {
-  PassState(Source& rows, const Reduction& what, BlockRange range)
+  PassState(Source& rows, const Reduction& what, BlockRange range, const StopToken& token)
       : source(rows),
         reduction(what),
         blocks(range),
+        stop(token),
         pool([&what] { return what.make(); }),
         tree(what),
         next_block(range.first) {}
@@ -26,6 +27,7 @@ struct PassState {
   Source& source;
   const Reduction& reduction;
   BlockRange blocks;  // of the source, that are reduced here
+  const StopToken& stop;
   PartialPool pool;
   MergeTree tree;
   Audit audit;
@@ -62,6 +64,7 @@ std::shared_ptr<Item> fetch_next(PassState& pass) {
 void reduce_group(PassState& pass, BlockLoader& loader, Item& item) {
   MergeTree tree(pass.reduction);
   for (std::int64_t index = item.first_block; index < item.first_block + item.blocks; ++index) {
+    pass.stop.check();
     const Block block = pass.source.load(*item.rows, index, loader, item.audit);
     PartialLease partial = pass.pool.lease();
     pass.reduction.compute(block, *partial);
@@ -126,7 +129,8 @@ void run_blocks(PassState& pass, const PassOptions& options) {
 PassResult run_pass(Source& source, const Reduction& reduction, const PassOptions& options) {
   Ranks* ranks = options.ranks != nullptr && !options.ranks->alone() ? options.ranks : nullptr;
   PassState pass(source, reduction,
-                 ranks != nullptr ? source.share(ranks->rank(), ranks->size()) : BlockRange{0, source.blocks()});
+                 ranks != nullptr ? source.share(ranks->rank(), ranks->size()) : BlockRange{0, source.blocks()},
+                 options.stop);
   if (ranks != nullptr) {
     join_ranks(*ranks, {reduction, source.blocks(), pass.blocks, pass.pool, pass.tree, pass.audit},
                [&] { run_blocks(pass, options); });

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/pass/pass.hpp"
 #include "scrm/engine/ranks/ranks.hpp"
+#include "task/memory_size.hpp"
+#include "task/task_options.hpp"
 
 namespace scrm {
 
@@ -22,11 +23,10 @@ struct CommonOptions {
 
   /// Whether this process prints and writes: the first rank.
   bool speaks() const noexcept { return ranks == nullptr || ranks->is_first(); }
-  /// Bytes of the budget that nothing takes yet; the same number on all ranks, so that they decide the same.
-  std::size_t memory_left() const;
-  /// Options of a pass for this command, with a progress bar on stderr where that is a terminal and --quiet is not
-  /// given.
-  PassOptions pass(const std::string& label) const;
+  /// The same for a task, with a progress bar on stderr where that is a terminal and --quiet is not given.
+  TaskOptions task() const;
+  PassOptions pass(const std::string& label) const { return task().pass(label); }
+  std::vector<PolicyFile> read_policies(const std::vector<std::string>& paths) const;
 };
 
 /// Whether the thread that runs a command works on its loops, or waits while others run its jobs.
@@ -49,9 +49,6 @@ void add_reward_flag(CLI::App& command, bool& reward);
 
 /// Ends the command with exit code 2.
 [[noreturn]] void fail_usage(const std::string& what);
-
-/// Bytes of "512M", "4G", "1.5GiB", "1000000"; throws a usage Error that shows an example.
-std::size_t parse_size(const std::string& text);
 
 // One function per command, each in its own file cli/NAME.cpp: adds the sub-command, its help with an example, and
 // the callback that runs it. Failures are thrown as Error. Registered in program.cpp. Those that take ranks can be run

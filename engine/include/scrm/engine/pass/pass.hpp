@@ -8,6 +8,7 @@
 
 #include "scrm/engine/pass/source.hpp"
 #include "scrm/engine/ranks/byte_stream.hpp"
+#include "scrm/engine/schedule/stop_token.hpp"
 #include "scrm/io/shard/audit.hpp"
 
 namespace scrm {
@@ -22,6 +23,7 @@ struct PassOptions {
   std::size_t memory = 0;  ///< bytes the pass may hold for blocks in flight; 0: no limit
   Progress progress;
   Ranks* ranks = nullptr;  ///< that share the rows, where all of them run the same passes; null: this process has all
+  StopToken stop = {};  ///< once it is requested, the pass ends with StopRequested before the next block
 };
 
 /// What a pass adds up. Partials of single blocks are merged in a fixed tree: neighbours first, then neighbouring
