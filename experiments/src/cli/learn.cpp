@@ -178,6 +178,7 @@ void add_held_out(Source& source, const RowMask& held_out, const LearnReport& re
                   LearnOutcome& outcome) {
   EvaluateOptions options;
   options.estimators = {command.estimator};
+  options.model = report.model;
   options.alpha = report.alpha;
   if (report.clip > 0) options.clip = report.clip;
   options.skip_bad_rows = command.options.skip_bad_rows;

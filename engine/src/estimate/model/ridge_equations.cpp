@@ -93,14 +93,15 @@ ReductionBytes RidgeReduction::bytes() const {
 }
 
 /// Rows by fold and equation; those of (fold, equation) are [begins[k], begins[k + 1]), k = fold · count + equation.
-void RidgeReduction::sort_rows(const Block& block, const Folds::OfRows& folds, Scratch& scratch) const {
+void RidgeReduction::sort_rows(const Block& block, const Folds::OfRows& folds, const std::uint8_t* keep,
+                               Scratch& scratch) const {
   const auto keys = Folds::kCount * static_cast<std::size_t>(count_);
   scratch.begins.assign(keys + 1, 0);
   scratch.rows.resize(kBlockRows);
   std::array<int, kBlockRows> key;  // −1: of another equation
   for (int i = 0; i < block.rows; ++i) {
     const int equation = (shape_.kind == ActionKind::categorical ? block.category[i] : 0) - first_;
-    const bool here = equation >= 0 && equation < count_;
+    const bool here = keep[i] != 0 && equation >= 0 && equation < count_;
     key[static_cast<std::size_t>(i)] = here ? folds[static_cast<std::size_t>(i)] * count_ + equation : -1;
     if (here) ++scratch.begins[static_cast<std::size_t>(key[static_cast<std::size_t>(i)]) + 1];
   }
@@ -121,13 +122,17 @@ void RidgeReduction::compute(const Block& block, Partial& out) const {
     fold.rows = fold.loss = 0;
   }
   const Folds::OfRows folds = folds_.of_rows(block);
+  std::array<std::uint8_t, kBlockRows> keep;
+  keep.fill(1);
+  if (mask_ != nullptr) mask_->expand(block.first_row, kBlockRows, keep.data());
   for (int i = 0; i < block.rows; ++i) {
+    if (keep[static_cast<std::size_t>(i)] == 0) continue;
     RidgeSums::Fold& fold = sums.folds[folds[static_cast<std::size_t>(i)]];
     fold.rows += 1;
     fold.loss += units_.loss.of(block.loss[i]);
   }
   const Pool<Scratch>::Lease scratch = scratch_.lease();
-  sort_rows(block, folds, *scratch);
+  sort_rows(block, folds, keep.data(), *scratch);
   const int side = static_cast<int>(shape_.width() + 1), most = rows_at_once();
   scratch->features.resize(static_cast<std::size_t>(most) * static_cast<std::size_t>(side));
   const std::size_t square = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);

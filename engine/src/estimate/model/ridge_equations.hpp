@@ -9,6 +9,7 @@
 #include "estimate/model/ridge_shape.hpp"
 #include "pass/pass_plan.hpp"
 #include "pass/pool.hpp"
+#include "scrm/engine/pass/row_mask.hpp"
 
 namespace scrm {
 
@@ -21,11 +22,12 @@ struct RidgeSums {
   std::array<Fold, Folds::kCount> folds;
 };
 
-/// Sums up equations [first, first + count).
+/// Sums up equations [first, first + count) over the rows that count; all of them where `mask` is null.
 class RidgeReduction final : public SizedReduction {
  public:
-  RidgeReduction(const RidgeShape& shape, const RidgeUnits& units, const Folds& folds, int first, int count)
-      : shape_(shape), units_(units), folds_(folds), first_(first), count_(count) {}
+  RidgeReduction(const RidgeShape& shape, const RidgeUnits& units, const Folds& folds, const RowMask* mask, int first,
+                 int count)
+      : shape_(shape), units_(units), folds_(folds), mask_(mask), first_(first), count_(count) {}
 
   struct Sums final : Partial {
     RidgeSums sums;
@@ -42,11 +44,12 @@ class RidgeReduction final : public SizedReduction {
     std::vector<double> features;
   };
   int rows_at_once() const noexcept;
-  void sort_rows(const Block& block, const Folds::OfRows& folds, Scratch& scratch) const;
+  void sort_rows(const Block& block, const Folds::OfRows& folds, const std::uint8_t* keep, Scratch& scratch) const;
 
   const RidgeShape& shape_;
   const RidgeUnits& units_;
   const Folds& folds_;
+  const RowMask* mask_;
   int first_, count_;
   mutable Pool<Scratch> scratch_;
 };

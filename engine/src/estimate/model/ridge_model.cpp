@@ -7,6 +7,7 @@
 #include <cmath>
 #include <span>
 
+#include "estimate/model/conjugate_ridge.hpp"
 #include "estimate/model/ridge_equations.hpp"
 #include "pass/parallel_indices.hpp"
 #include "policy/kinds/policy_kinds.hpp"
@@ -30,6 +31,24 @@ class CrossFittedRidge : public OutcomeModel {
 
   std::string name() const override { return "ridge"; }
   std::optional<double> penalty() const override { return penalty_; }
+  int coefficient_columns() const override { return outputs(); }
+  OutcomeCoefficients coefficients(const Block& block, PolicyScratch& scratch, double* out) const override {
+    if (const std::optional<int> fold = folds_.of_block(block)) {
+      matrix(*fold).scores(block, scratch, out);
+      return {.columns = out};
+    }
+    const Folds::OfRows folds = folds_.of_rows(block);
+    double* scores = scratch.columns(kModelScoresSlot, outputs());
+    for (int fold = 0; fold < Folds::kCount; ++fold) {
+      matrix(fold).scores(block, scratch, scores);
+      for (int o = 0; o < outputs(); ++o) {
+        for (int i = 0; i < block.rows; ++i) {
+          if (folds[static_cast<std::size_t>(i)] == fold) out[cell(o, i)] = scores[cell(o, i)];
+        }
+      }
+    }
+    return {.columns = out};
+  }
 
  protected:
   int outputs() const { return matrices_.front().policy().outputs; }
@@ -76,6 +95,13 @@ class FactorRidge final : public CrossFittedRidge {
   }
 
   bool is_linear_in_labels() const override { return kind_ == ActionKind::multilabel; }
+
+  OutcomeCoefficients coefficients(const Block& block, PolicyScratch& scratch, double* out) const override {
+    OutcomeCoefficients q = CrossFittedRidge::coefficients(block, scratch, out);
+    q.centre = action_.centre;
+    q.scale = action_.scale;
+    return q;
+  }
 
   void logged(const Block& block, PolicyScratch& scratch, double* out) const override {
     double* factors = scratch.columns(kModelFactorsSlot, outputs() - 1);
@@ -145,8 +171,11 @@ class ActionRidge final : public CrossFittedRidge {
            "the logged action alone; give it as model/NAME/target/TARGET";
   }
 
-  void logged(const Block& block, PolicyScratch&, double* out) const override {
-    if (block.context_type == FloatType::f32)
+  void logged(const Block& block, PolicyScratch& scratch, double* out) const override {
+    if (block.replays > 1) {
+      const double* q = coefficients(block, scratch, scratch.columns(kModelFactorsSlot, outputs())).columns;
+      for (int i = 0; i < block.rows; ++i) out[i] = q[cell(block.category[i], i)];
+    } else if (block.context_type == FloatType::f32)
       predict_logged<float>(block, out);
     else
       predict_logged<double>(block, out);
@@ -230,7 +259,7 @@ ScoreMatrix raw_matrix(const RidgeShape& shape, const RidgeUnits& units, const S
 int equations_at_once(const Source& source, const RidgeShape& shape, const RidgeUnits& units, const Folds& folds,
                       const PassOptions& pass) {
   for (int count = shape.equations; count > 1; count = (count + 1) / 2) {
-    if (fits_all_threads(source, RidgeReduction(shape, units, folds, 0, count).bytes(), pass)) return count;
+    if (fits_all_threads(source, RidgeReduction(shape, units, folds, nullptr, 0, count).bytes(), pass)) return count;
   }
   return 1;
 }
@@ -242,7 +271,7 @@ std::vector<RidgeSolution> solve_all(Source& source, const RidgeShape& shape, co
   const int at_once = equations_at_once(source, shape, units, folds, pass);
   for (int first = 0; first < shape.equations; first += at_once) {
     const int count = std::min(at_once, shape.equations - first);
-    const RidgeReduction reduction(shape, units, folds, first, count);
+    const RidgeReduction reduction(shape, units, folds, options.rows, first, count);
     const PassResult result = run_pass(source, reduction, pass);
     if (!options.skip_bad_rows) require_no_bad_rows(result.audit);
     const RidgeSums& sums = static_cast<const RidgeReduction::Sums&>(*result.sums).sums;
@@ -267,6 +296,28 @@ double median_penalty(const std::vector<RidgeSolution>& solutions) {
   return all[all.size() / 2];
 }
 
+std::shared_ptr<const OutcomeModel> model_of(const RidgeShape& shape, const RidgeUnits& units, const Folds& folds,
+                                             std::vector<ScoreMatrix> matrices, double penalty) {
+  if (shape.kind == ActionKind::categorical) return std::make_shared<ActionRidge>(folds, std::move(matrices), penalty);
+  return std::make_shared<FactorRidge>(folds, std::move(matrices), penalty, shape.kind, units.action);
+}
+
+/// Rows that share contexts are worth few equations each: of many features there are more than rows to solve them.
+std::shared_ptr<const OutcomeModel> conjugate_model(Source& source, const RidgeShape& shape, const RidgeUnits& units,
+                                                    const Folds& folds, const RidgeOptions& options,
+                                                    const PassOptions& pass) {
+  ConjugateRidge fitted = fit_conjugate_ridge(source, shape, units, folds, options, pass);
+  std::vector<ScoreMatrix> matrices;
+  for (std::vector<double>& theta : fitted.theta) {
+    Policy policy;
+    policy.kind = PolicyKind::softmax;
+    policy.outputs = shape.equations * shape.outputs;
+    policy.theta = std::move(theta);
+    matrices.emplace_back(policy, source.schema());
+  }
+  return model_of(shape, units, folds, std::move(matrices), fitted.penalty);
+}
+
 }  // namespace
 
 std::shared_ptr<const OutcomeModel> fit_ridge_model(Source& source, const RidgeOptions& options,
@@ -277,10 +328,11 @@ std::shared_ptr<const OutcomeModel> fit_ridge_model(Source& source, const RidgeO
     throw Error(ErrorKind::data,
                 "the ridge model needs dense contexts, and these are sparse: give the predictions of a model of your "
                 "own as model/NAME, or --model none");
-  if (schema.replays > 1) throw Error(ErrorKind::usage, "the ridge model is not for rows that share contexts");
   const RidgeShape shape(schema);
   const Folds folds(source);
   const RidgeUnits units = first_units(source);
+
+  if (schema.replays > 1) return conjugate_model(source, shape, units, folds, options, pass);
 
   MemoryLedger ledger(pass.memory);
   const std::size_t weights = static_cast<std::size_t>(shape.equations) * static_cast<std::size_t>(shape.width()) *
@@ -298,9 +350,7 @@ std::shared_ptr<const OutcomeModel> fit_ridge_model(Source& source, const RidgeO
   matrices.reserve(Folds::kCount);
   for (int fold = 0; fold < Folds::kCount; ++fold)
     matrices.push_back(raw_matrix(shape, units, schema, solutions, fold));
-  const double penalty = median_penalty(solutions);
-  if (shape.kind == ActionKind::categorical) return std::make_shared<ActionRidge>(folds, std::move(matrices), penalty);
-  return std::make_shared<FactorRidge>(folds, std::move(matrices), penalty, shape.kind, units.action);
+  return model_of(shape, units, folds, std::move(matrices), median_penalty(solutions));
 }
 
 }  // namespace scrm

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "scrm/kernels/scores/context_matrix.hpp"
 #include "scrm/kernels/weights/moments.hpp"
 #include "scrm/kernels/weights/weight_sums.hpp"
 
@@ -23,10 +24,11 @@ void fill_context(const Block& block, const RidgeUnits& units, const int* rows, 
                   double* out) {
   const auto* context = static_cast<const T*>(block.context);
   for (std::int64_t j = 0; j < block.features; ++j) {
-    const T* column = context + j * kBlockRows;
+    const T* column = context + j * context_stride(block.replays);
     const auto [centre, scale] = units.features[static_cast<std::size_t>(j)];
     const double inverse = 1 / scale;
-    for (int r = 0; r < count; ++r) out[r * stride + 1 + j] = (static_cast<double>(column[rows[r]]) - centre) * inverse;
+    for (int r = 0; r < count; ++r)
+      out[r * stride + 1 + j] = (static_cast<double>(column[rows[r] / block.replays]) - centre) * inverse;
   }
 }
 
@@ -45,11 +47,12 @@ RidgeUnits first_units(Source& source) {
   const std::unique_ptr<BlockGroup> group = source.fetch(0, 1);
   Audit audit;
   const Block block = source.load(*group, 0, *loader, audit);
+  const std::int64_t stride = context_stride(block.replays);
   for (std::int64_t j = 0; j < block.features; ++j) {
     units.features[static_cast<std::size_t>(j)] =
         block.context_type == FloatType::f32
-            ? unit_of(static_cast<const float*>(block.context) + j * kBlockRows, block.rows)
-            : unit_of(static_cast<const double*>(block.context) + j * kBlockRows, block.rows);
+            ? unit_of(static_cast<const float*>(block.context) + j * stride, context_rows(block))
+            : unit_of(static_cast<const double*>(block.context) + j * stride, context_rows(block));
   }
   if (block.action != nullptr) units.action = unit_of(block.action, block.rows);
   units.loss = unit_of(block.loss, block.rows);
