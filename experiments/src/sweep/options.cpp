@@ -146,7 +146,7 @@ constexpr std::array kOptions = {
                 .help = "who scores candidates on held-out rows: the estimator itself, or dr with a ridge model",
                 .values = "\"objective\" or \"model\"",
                 .read = [](In in, Out out) { out.judge = in.choice(kJudges); },
-                .print = [](Options o) { return o.judge == LambdaJudge::model ? "model" : ""; }},
+                .print = [](Options o) { return std::string(o.judge == LambdaJudge::model ? "model" : ""); }},
     SweepOption{.key = "alpha",
                 .help = "alpha of ips-ix, additive and additive-dr, else one over the rows; of ls its smoothing",
                 .values = "above 0",
