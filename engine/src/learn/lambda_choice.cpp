@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "learn/learning_model.hpp"
+#include "learn/model_start.hpp"
 #include "learn/searches.hpp"
 #include "scrm/engine/estimate/ridge_model.hpp"
 #include "scrm/engine/pass/row_split.hpp"
@@ -91,7 +92,10 @@ std::size_t lambdas_together(const ObjectiveProblem& problem, std::size_t lambda
 
 std::shared_ptr<const OutcomeModel> fit_model(Source& source, const RowMask* rows, const LearnOptions& options,
                                               const PassOptions& pass) {
-  return fit_ridge_model(source, {.skip_bad_rows = options.skip_bad_rows, .rows = rows}, pass);
+  const LearningRule& rule = *options.rules.estimator->learning;
+  const bool residuals = rule.form != RiskForm::model || rule.correction != Correction::none;
+  return fit_ridge_model(source, {.skip_bad_rows = options.skip_bad_rows, .rows = rows, .cross_fitted = residuals},
+                         pass);
 }
 
 std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& problem, const LearnOptions& options,
@@ -117,6 +121,7 @@ std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& p
         one.rules.lambda = lambda;
         one.rows = &splits.train[s];
         one.model = model_of(s);
+        if (problem.model != nullptr) one.policy = best_start(source, one, inner, options.skip_bad_rows);
         searches.push_back({.start = std::move(one)});
       }
     }

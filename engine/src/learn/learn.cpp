@@ -10,6 +10,7 @@
 
 #include "learn/lambda_choice.hpp"
 #include "learn/learning_model.hpp"
+#include "learn/model_start.hpp"
 #include "learn/searches.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/engine/pass/masked_source.hpp"
@@ -216,6 +217,7 @@ std::vector<LearnedPolicy> fit(Source& source, const ObjectiveProblem& problem, 
   for (const double lambda : lambdas) {
     ObjectiveProblem one = problem;
     one.rules.lambda = lambda;
+    one.policy = best_start(source, one, inner, options.skip_bad_rows);
     add_restarts(one, options, twice, searches);
   }
   searches.front().report = report;

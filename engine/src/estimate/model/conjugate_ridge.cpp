@@ -1,5 +1,7 @@
 #include "estimate/model/conjugate_ridge.hpp"
 
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -29,6 +31,9 @@ double penalty_at(int step) {
 
 // Intercepts are in units so large that they are penalised a hundredth as much.
 constexpr double kInterceptUnit = 10;
+// What the model cannot say of a context is itself a sum over outputs, the same in all rows of that context; beside it
+// rows have noise of their own, of this variance in units of one output's. Little depends on it.
+constexpr double kOwnNoise = 0.5;
 // Of the right-hand side. A hundred steps are enough for all penalties that are worth choosing; where they are not, a
 // search that ends early is itself a penalty, and is judged as it ended.
 constexpr double kTolerance = 1e-3;
@@ -122,6 +127,37 @@ class DesignRows {
     }
   }
 
+  /// Rows of one context repeat what the model cannot say of it. Generalised least squares counts that once: with F the
+  /// factors of the context's rows, values become (F Fᵀ + noise)⁻¹ values, in units in which a row by itself counts as
+  /// one. Rows that do not count have no factors, and values of zero.
+  void whiten(const Block& block, const std::uint8_t* keep, double* values) const {
+    if (block.replays == 1) return;
+    const bool by_rows = block.replays <= outputs_;
+    Eigen::MatrixXd factors(outputs_, block.replays), square;
+    Eigen::LLT<Eigen::MatrixXd> cholesky;
+    const double unit = kind_ == ActionKind::categorical ? 1 : outputs_;
+    for (int first = 0; first < block.rows; first += block.replays) {
+      Eigen::Map<Eigen::VectorXd> of_context(values + first, block.replays);
+      if (of_context.isZero(0)) continue;  // all of a fold that is left out
+      for (int r = 0; r < block.replays; ++r) {
+        for (int o = 0; o < outputs_; ++o) factors(o, r) = keep[first + r] != 0 ? factor(block, o, first + r) : 0;
+      }
+      if (by_rows) {
+        square = factors.transpose().lazyProduct(factors);
+      } else {
+        square = factors.lazyProduct(factors.transpose());
+      }
+      square.diagonal().array() += kOwnNoise;
+      cholesky.compute(square);
+      if (by_rows) {
+        of_context = unit * cholesky.solve(of_context);
+      } else {
+        const Eigen::VectorXd shared = cholesky.solve(factors * of_context);
+        of_context = unit / kOwnNoise * (of_context - factors.transpose() * shared);
+      }
+    }
+  }
+
  private:
   ActionKind kind_;
   int outputs_;
@@ -138,8 +174,11 @@ Policy scorer(const Vector& theta, int outputs) {
   return policy;
 }
 
+/// In a fold's place: no row is left out.
+constexpr int kNoFold = -1;
+
 /// For each fold and its θ, Σ_i v_i f_o (1, x_i) over the rows outside the fold: v is the prediction by θ, or, without
-/// any θ, the loss less `means`, of which each fold has its own.
+/// any θ, the loss less `means`, of which each fold has its own, or `mean` where none is left out.
 class FoldProducts final : public SizedReduction {
  public:
   struct Sums final : Partial {
@@ -147,8 +186,8 @@ class FoldProducts final : public SizedReduction {
   };
 
   FoldProducts(const DesignRows& rows, const Schema& schema, std::size_t size, std::span<const int> folds,
-               std::span<const Vector> thetas, const std::array<double, Folds::kCount>& means)
-      : rows_(rows), size_(size), folds_(folds), means_(means) {
+               std::span<const Vector> thetas, const std::array<double, Folds::kCount>& means, double mean)
+      : rows_(rows), size_(size), folds_(folds), means_(means), mean_(mean) {
     for (const Vector& theta : thetas) matrices_.emplace_back(scorer(theta, rows.outputs()), schema);
   }
 
@@ -175,7 +214,7 @@ class FoldProducts final : public SizedReduction {
     const DesignRows::OfBlock of_rows = rows_.of(block);
     for (std::size_t at = 0; at < folds_.size(); ++at) {
       if (matrices_.empty()) {
-        const double mean = means_[static_cast<std::size_t>(folds_[at])];
+        const double mean = folds_[at] != kNoFold ? means_[static_cast<std::size_t>(folds_[at])] : mean_;
         for (int i = 0; i < block.rows; ++i) values[i] = block.loss[i] - mean;
       } else {
         matrices_[at].scores(block, *scratch, columns);
@@ -184,6 +223,7 @@ class FoldProducts final : public SizedReduction {
       for (std::size_t i = 0; i < static_cast<std::size_t>(block.rows); ++i) {
         if (of_rows.keep[i] == 0 || of_rows.folds[i] == folds_[at]) values[i] = 0;
       }
+      rows_.whiten(block, of_rows.keep.data(), values);
       for (int o = 0; o < rows_.outputs(); ++o) {
         for (int i = 0; i < block.rows; ++i) columns[cell(o, i)] = rows_.factor(block, o, i) * values[i];
         std::fill(columns + cell(o, block.rows), columns + cell(o, kBlockRows), 0.0);
@@ -204,6 +244,7 @@ class FoldProducts final : public SizedReduction {
   std::size_t size_;
   std::span<const int> folds_;
   const std::array<double, Folds::kCount>& means_;
+  double mean_;
   std::vector<ScoreMatrix> matrices_;
   mutable Pool<PolicyScratch> scratch_;
 };
@@ -284,7 +325,7 @@ class ConjugateFit {
     find_means(options.skip_bad_rows);
   }
 
-  ConjugateRidge fit() {
+  ConjugateRidge fit(bool cross_fitted) {
     const Coordinates own(shape_, units_, false), common(shape_, units_, true);
     const std::array<int, 1> first = {0};
     const Trial with_own = solve(own, first), with_common = solve(common, first);
@@ -298,6 +339,11 @@ class ConjugateFit {
     // The larger of equals.
     const auto chosen = std::min_element(all.errors.rbegin(), all.errors.rend());
     const auto step = static_cast<int>(all.errors.rend() - chosen) - 1;
+    if (!cross_fitted) {
+      const std::array<int, 1> none = {kNoFold};
+      all.thetas.assign(Folds::kCount, solve(best, none).thetas.front());
+      means_.fill(mean_);
+    }
     ConjugateRidge out{{}, penalty_at(step)};
     for (int fold = 0; fold < Folds::kCount; ++fold) {
       Vector& theta = all.thetas[static_cast<std::size_t>(fold)][static_cast<std::size_t>(step)];
@@ -338,7 +384,10 @@ class ConjugateFit {
         },
         pass_);
     if (!skip_bad_rows) require_no_bad_rows(audit);
+    double all_rows = 0;
     for (std::size_t fold = 0; fold < Folds::kCount; ++fold) {
+      all_rows += totals[fold];
+      mean_ += totals[Folds::kCount + fold];
       double count = 0, sum = 0;
       for (std::size_t other = 0; other < Folds::kCount; ++other) {
         if (other == fold) continue;
@@ -347,11 +396,12 @@ class ConjugateFit {
       }
       means_[fold] = count > 0 ? sum / count : 0;
     }
+    mean_ = all_rows > 0 ? mean_ / all_rows : 0;
   }
 
   std::vector<Vector> products(const Coordinates& coordinates, std::span<const int> folds,
                                std::span<const Vector> thetas) {
-    const FoldProducts reduction(rows_, source_.schema(), size_, folds, thetas, means_);
+    const FoldProducts reduction(rows_, source_.schema(), size_, folds, thetas, means_, mean_);
     const PassResult result = run_pass(source_, reduction, pass_);
     const Vector& sums = static_cast<const FoldProducts::Sums&>(*result.sums).values;
     std::vector<Vector> out;
@@ -381,7 +431,7 @@ class ConjugateFit {
     for (std::size_t at = 0; at < searches.size(); ++at) {
       std::vector<Vector> thetas;
       for (const Vector& psi : searches[at].solutions()) thetas.push_back(coordinates.to_theta(psi));
-      const Vector errors = held_errors(folds[at], thetas);
+      const Vector errors = folds[at] != kNoFold ? held_errors(folds[at], thetas) : Vector();
       for (std::size_t s = 0; s < errors.size(); ++s) out.errors[s] += errors[s];
       out.thetas.push_back(std::move(thetas));
     }
@@ -427,13 +477,14 @@ class ConjugateFit {
   std::size_t size_;
   PassOptions pass_;
   std::array<double, Folds::kCount> means_{};
+  double mean_ = 0;
 };
 
 }  // namespace
 
 ConjugateRidge fit_conjugate_ridge(Source& source, const RidgeShape& shape, const RidgeUnits& units, const Folds& folds,
                                    const RidgeOptions& options, const PassOptions& pass) {
-  return ConjugateFit(source, shape, units, folds, options, pass).fit();
+  return ConjugateFit(source, shape, units, folds, options, pass).fit(options.cross_fitted);
 }
 
 }  // namespace scrm

@@ -16,9 +16,10 @@ struct ConjugateRidge {
 };
 
 /// Fits q = Σ_o S_o(x) f_o, S linear in (1, x): f = (1, ±bits), (1, u, u²) of continuous actions u in units, or one for
-/// the logged category and zero for others. All folds and all penalties of the grid share their passes, a step each.
-/// Features count in units of their own standard deviation, or all in one: whichever predicts the first fold better.
-/// Where some are on a scale of their own because they say more, as principal components do, the latter is better.
+/// the logged category and zero for others. Rows of one context count as what they add to each other. All folds and all
+/// penalties of the grid share their passes, a step each. Features count in units of their own standard deviation, or
+/// all in one: whichever predicts the first fold better. Where some are on a scale of their own because they say more,
+/// as principal components do, the latter is better.
 ConjugateRidge fit_conjugate_ridge(Source& source, const RidgeShape& shape, const RidgeUnits& units, const Folds& folds,
                                    const RidgeOptions& options, const PassOptions& pass);
 

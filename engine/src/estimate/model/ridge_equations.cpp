@@ -40,9 +40,13 @@ struct Split {
   double mean = 0;  ///< loss of the rest
 };
 
+constexpr int kNoFold = -1;
+
+/// Nothing is left out with kNoFold.
 Split split_off(const RidgeShape& shape, const RidgeSums& sums, int at, int fold) {
   const std::int64_t side = shape.width() + 1;
-  Split out{products_of(sums.folds[static_cast<std::size_t>(fold)], side, at), MatrixXd::Zero(side, side)};
+  Split out{fold == kNoFold ? MatrixXd() : products_of(sums.folds[static_cast<std::size_t>(fold)], side, at),
+            MatrixXd::Zero(side, side)};
   double rows = 0, loss = 0;
   for (int other = 0; other < Folds::kCount; ++other) {
     if (other == fold) continue;
@@ -165,7 +169,7 @@ void RidgeReduction::merge(Partial& earlier, const Partial& later) const {
   }
 }
 
-RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at, bool parallel) {
+RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at, bool cross_fitted, bool parallel) {
   const std::int64_t width = shape.width();
   std::vector<double> errors(kPenalties, 0.0);
   const auto penalty = [](int step) { return kLeastPenalty * std::pow(10.0, step); };
@@ -184,7 +188,11 @@ RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at
   out.penalty = penalty(static_cast<int>(errors.rend() - best) - 1);
   out.weights.assign(Folds::kCount * static_cast<std::size_t>(width), 0.0);
   for (int fold = 0; fold < Folds::kCount; ++fold) {
-    const Split split = split_off(shape, sums, at, fold);
+    if (fold > 0 && !cross_fitted) {
+      std::copy_n(out.weights.data(), width, out.weights.data() + fold * width);
+      continue;
+    }
+    const Split split = split_off(shape, sums, at, cross_fitted ? fold : kNoFold);
     // Where nothing can be solved for, the mean is predicted.
     if (!solve(split, out.penalty, parallel, weights)) weights = VectorXd::Unit(width, 0) * split.mean;
     std::copy_n(weights.data(), width, out.weights.data() + fold * width);

@@ -60,8 +60,9 @@ struct RidgeSolution {
   double penalty = 0;
 };
 
-/// Solves equation `at` of the sums. `parallel`: on all threads.
-RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at, bool parallel);
+/// Solves equation `at` of the sums; unless `cross_fitted`, every fold gets the regression of all rows with the penalty
+/// that folds have chosen. `parallel`: on all threads.
+RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at, bool cross_fitted, bool parallel);
 /// Bytes that one call holds.
 std::size_t solve_ridge_bytes(const RidgeShape& shape);
 

@@ -9,6 +9,7 @@
 
 #include "estimate/model/conjugate_ridge.hpp"
 #include "estimate/model/ridge_equations.hpp"
+#include "estimate/model/ridge_scores.hpp"
 #include "pass/parallel_indices.hpp"
 #include "policy/kinds/policy_kinds.hpp"
 #include "policy/score_matrix.hpp"
@@ -24,7 +25,7 @@ namespace {
 constexpr std::size_t kColumnBytes = kBlockRows * sizeof(double);
 
 /// What the two forms of the model share: linear functions of contexts, a matrix of them for each fold.
-class CrossFittedRidge : public OutcomeModel {
+class CrossFittedRidge : public OutcomeModel, public RidgeScores {
  public:
   CrossFittedRidge(const Folds& folds, std::vector<ScoreMatrix> matrices, double penalty)
       : folds_(folds), matrices_(std::move(matrices)), penalty_(penalty) {}
@@ -48,6 +49,14 @@ class CrossFittedRidge : public OutcomeModel {
       }
     }
     return {.columns = out};
+  }
+
+  std::vector<double> mean_theta() const override {
+    std::vector<double> mean(matrices_.front().policy().theta.size());
+    for (const ScoreMatrix& one : matrices_) {
+      for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += one.policy().theta[j] / Folds::kCount;
+    }
+    return mean;
   }
 
  protected:
@@ -277,11 +286,12 @@ std::vector<RidgeSolution> solve_all(Source& source, const RidgeShape& shape, co
     const RidgeSums& sums = static_cast<const RidgeReduction::Sums&>(*result.sums).sums;
     in_arena(pass.threads, [&] {
       if (count == 1) {
-        solutions[static_cast<std::size_t>(first)] = solve_ridge(shape, sums, 0, true);
+        solutions[static_cast<std::size_t>(first)] = solve_ridge(shape, sums, 0, options.cross_fitted, true);
         return;
       }
       parallel_indices(count, [&](std::int64_t at) {
-        solutions[static_cast<std::size_t>(first + at)] = solve_ridge(shape, sums, static_cast<int>(at), false);
+        solutions[static_cast<std::size_t>(first + at)] =
+            solve_ridge(shape, sums, static_cast<int>(at), options.cross_fitted, false);
       });
     });
   }

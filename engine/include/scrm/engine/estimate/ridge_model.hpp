@@ -13,6 +13,9 @@ namespace scrm {
 struct RidgeOptions {
   bool skip_bad_rows = false;
   const RowMask* rows = nullptr;  ///< rows to fit to; null: all
+  /// Each row is predicted without it. Else the folds choose the penalty alone, and one model of all rows predicts: for
+  /// those who trust it without looking at residuals.
+  bool cross_fitted = true;
 };
 
 /// Features are (1, x) ⊗ (1, a, a²) of continuous actions, (1, x) ⊗ (1, ±bits) of multilabel ones, and (1, x) with a
