@@ -78,7 +78,10 @@ void FittedPolicies::fit(Source& rows, int batch, bool warm) {
     }
     const Policy start = warm ? policies_[first] : setup_.problem.start();
     const LearnReport report = learn(rows, start, options, setup_.pass);
-    for (std::size_t r = first; r < last; ++r) store(r, report.policies[r - first]);
+    for (std::size_t r = first; r < last; ++r) {
+      store(r, report.policies[r - first]);
+      if (report.model && report.model->penalty()) metrics_[r]["model_penalty"] = *report.model->penalty();
+    }
     first = last;
   }
 }

@@ -194,9 +194,10 @@ class FoldProducts final : public SizedReduction {
   ReductionBytes bytes() const override {
     const auto outputs = static_cast<std::size_t>(rows_.outputs());
     ReductionBytes bytes;
-    bytes.fixed = folds_.size() * size_ * sizeof(double);
+    // A matrix has a copy by features where contexts are sparse, and products are by features first.
+    bytes.fixed = 2 * folds_.size() * size_ * sizeof(double);
     bytes.partial = folds_.size() * size_ * sizeof(double);
-    bytes.scratch = 2 * outputs * kBlockRows * sizeof(double);
+    bytes.scratch = (2 * outputs * kBlockRows + size_ + kBlockRows) * sizeof(double);
     bytes.help = "an outside model (--model NAME)";
     return bytes;
   }

@@ -172,7 +172,9 @@ class FactorRidge final : public CrossFittedRidge {
 /// Categorical actions: one linear function for each.
 class ActionRidge final : public CrossFittedRidge {
  public:
-  using CrossFittedRidge::CrossFittedRidge;
+  /// `by_columns`: contexts do not lie there for each row by itself, so that logged actions are looked up among all.
+  ActionRidge(const Folds& folds, std::vector<ScoreMatrix> matrices, double penalty, bool by_columns)
+      : CrossFittedRidge(folds, std::move(matrices), penalty), by_columns_(by_columns) {}
 
   std::string inapplicable_reason(const TargetPolicy& policy) const override {
     if (policy.has_action_probabilities()) return {};
@@ -181,7 +183,7 @@ class ActionRidge final : public CrossFittedRidge {
   }
 
   void logged(const Block& block, PolicyScratch& scratch, double* out) const override {
-    if (block.replays > 1) {
+    if (by_columns_) {
       const double* q = coefficients(block, scratch, scratch.columns(kModelFactorsSlot, outputs())).columns;
       for (int i = 0; i < block.rows; ++i) out[i] = q[cell(block.category[i], i)];
     } else if (block.context_type == FloatType::f32)
@@ -212,10 +214,13 @@ class ActionRidge final : public CrossFittedRidge {
   }
 
   std::size_t scratch_bytes(const TargetPolicy&) const override {
-    return static_cast<std::size_t>(tile_columns()) * kColumnBytes;
+    const std::size_t columns = by_columns_ ? 2 * static_cast<std::size_t>(outputs()) : 0;
+    return (static_cast<std::size_t>(tile_columns()) + columns) * kColumnBytes;
   }
 
  private:
+  bool by_columns_;
+
   /// Columns of a block that hold a tile of all actions.
   std::int64_t tile_columns() const {
     constexpr std::int64_t kTilesOfColumn = kBlockRows / kScoreTileRows;
@@ -307,12 +312,14 @@ double median_penalty(const std::vector<RidgeSolution>& solutions) {
 }
 
 std::shared_ptr<const OutcomeModel> model_of(const RidgeShape& shape, const RidgeUnits& units, const Folds& folds,
-                                             std::vector<ScoreMatrix> matrices, double penalty) {
-  if (shape.kind == ActionKind::categorical) return std::make_shared<ActionRidge>(folds, std::move(matrices), penalty);
+                                             std::vector<ScoreMatrix> matrices, double penalty, bool by_columns) {
+  if (shape.kind == ActionKind::categorical)
+    return std::make_shared<ActionRidge>(folds, std::move(matrices), penalty, by_columns);
   return std::make_shared<FactorRidge>(folds, std::move(matrices), penalty, shape.kind, units.action);
 }
 
-/// Rows that share contexts are worth few equations each: of many features there are more than rows to solve them.
+/// Rows that share contexts are worth few equations each, and sparse ones have many features: more than can be solved
+/// for at once.
 std::shared_ptr<const OutcomeModel> conjugate_model(Source& source, const RidgeShape& shape, const RidgeUnits& units,
                                                     const Folds& folds, const RidgeOptions& options,
                                                     const PassOptions& pass) {
@@ -325,7 +332,7 @@ std::shared_ptr<const OutcomeModel> conjugate_model(Source& source, const RidgeS
     policy.theta = std::move(theta);
     matrices.emplace_back(policy, source.schema());
   }
-  return model_of(shape, units, folds, std::move(matrices), fitted.penalty);
+  return model_of(shape, units, folds, std::move(matrices), fitted.penalty, true);
 }
 
 }  // namespace
@@ -334,15 +341,11 @@ std::shared_ptr<const OutcomeModel> fit_ridge_model(Source& source, const RidgeO
                                                     const PassOptions& pass) {
   const Schema& schema = source.schema();
   if (source.rows() == 0) throw Error(ErrorKind::data, "the data has no rows: there is nothing to fit a model to");
-  if (schema.sparse)
-    throw Error(ErrorKind::data,
-                "the ridge model needs dense contexts, and these are sparse: give the predictions of a model of your "
-                "own as model/NAME, or --model none");
   const RidgeShape shape(schema);
   const Folds folds(source);
   const RidgeUnits units = first_units(source);
 
-  if (schema.replays > 1) return conjugate_model(source, shape, units, folds, options, pass);
+  if (schema.replays > 1 || schema.sparse) return conjugate_model(source, shape, units, folds, options, pass);
 
   MemoryLedger ledger(pass.memory);
   const std::size_t weights = static_cast<std::size_t>(shape.equations) * static_cast<std::size_t>(shape.width()) *
@@ -360,7 +363,7 @@ std::shared_ptr<const OutcomeModel> fit_ridge_model(Source& source, const RidgeO
   matrices.reserve(Folds::kCount);
   for (int fold = 0; fold < Folds::kCount; ++fold)
     matrices.push_back(raw_matrix(shape, units, schema, solutions, fold));
-  return model_of(shape, units, folds, std::move(matrices), median_penalty(solutions));
+  return model_of(shape, units, folds, std::move(matrices), median_penalty(solutions), false);
 }
 
 }  // namespace scrm

@@ -32,6 +32,19 @@ void fill_context(const Block& block, const RidgeUnits& units, const int* rows, 
   }
 }
 
+/// Sparse contexts: around zero, which is to stay one, by root mean squares; what is zero throughout gets that of all.
+void set_sparse_units(const Block& block, std::vector<RidgeUnit>& units) {
+  const int contexts = context_rows(block);
+  for (RidgeUnit& unit : units) unit.scale = 0;
+  double total = 0;
+  for (std::int64_t e = 0; contexts > 0 && e < block.sparse.indptr[contexts]; ++e) {
+    const double share = block.sparse.values[e] * block.sparse.values[e] / contexts;
+    units[static_cast<std::size_t>(block.sparse.indices[e])].scale += share;
+    total += share / static_cast<double>(units.size());
+  }
+  for (RidgeUnit& unit : units) unit.scale = std::sqrt(unit.scale > 0 ? unit.scale : (total > 0 ? total : 1));
+}
+
 }  // namespace
 
 RidgeShape::RidgeShape(const Schema& schema)
@@ -48,7 +61,9 @@ RidgeUnits first_units(Source& source) {
   Audit audit;
   const Block block = source.load(*group, 0, *loader, audit);
   const std::int64_t stride = context_stride(block.replays);
-  for (std::int64_t j = 0; j < block.features; ++j) {
+  const bool sparse = block.sparse.indptr != nullptr;
+  if (sparse) set_sparse_units(block, units.features);
+  for (std::int64_t j = 0; !sparse && j < block.features; ++j) {
     units.features[static_cast<std::size_t>(j)] =
         block.context_type == FloatType::f32
             ? unit_of(static_cast<const float*>(block.context) + j * stride, context_rows(block))

@@ -24,9 +24,9 @@ struct RidgeOptions {
 /// the one of a grid whose predictions of left-out folds are best; each categorical action has its own.
 ///
 /// One pass, in which the normal equations of every fold are summed up; more where those of all actions do not fit the
-/// memory. Rows that share contexts are fitted by conjugate gradients instead, a pass a step, with one penalty for all
-/// actions, intercepts that are hardly penalised, and features in their own units or in a common one, whichever
-/// predicts better. Throws for sparse contexts, on zero rows, and on bad rows unless they are skipped.
+/// memory. Rows that share contexts and sparse ones are fitted by conjugate gradients instead, a pass a step, with one
+/// penalty for all actions, intercepts that are hardly penalised, and features in their own units or in a common one,
+/// whichever predicts better. Throws on zero rows, and on bad rows unless they are skipped.
 std::shared_ptr<const OutcomeModel> fit_ridge_model(Source& source, const RidgeOptions& options,
                                                     const PassOptions& pass);
 
