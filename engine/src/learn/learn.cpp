@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "learn/lambda_choice.hpp"
+#include "learn/learning_model.hpp"
+#include "learn/model_start.hpp"
 #include "learn/searches.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/engine/pass/masked_source.hpp"
@@ -49,6 +51,23 @@ Moments masked_loss_moments(Source& source, const RowMask* rows, const LearnOpti
   return moments;
 }
 
+void require_model_gradient(const LearnOptions& options, const PolicyKindDefinition& kind, const TargetPolicy& policy) {
+  const Estimator& estimator = *options.rules.estimator;
+  const auto refuse = [&](const std::string& reason) {
+    throw Error(ErrorKind::usage, fmt::format("'{}' cannot be learned with: {}", estimator.name, reason));
+  };
+  if (kind.expectation_gradient == nullptr)
+    refuse(fmt::format("{} policies have no gradient of what a model expects of them", kind.format.kind.name()));
+  if (estimator.learning->correction == Correction::labels && kind.label_gradient == nullptr)
+    refuse(fmt::format("{} policies have no gradient of single labels", kind.format.kind.name()));
+  if (!options.model) return;
+  if (options.model->coefficient_columns() == 0)
+    refuse(
+        "the model's predictions are known for the logged actions alone, and learning asks for those of all; leave "
+        "the model out, and a ridge model is fitted");
+  if (const std::string reason = options.model->inapplicable_reason(policy); !reason.empty()) refuse(reason);
+}
+
 void require_valid(const Source& source, const Policy& start, const LearnOptions& options) {
   const PolicyKindDefinition& kind = policy_kind(start.kind);
   if (kind.score_gradient == nullptr) {
@@ -66,6 +85,7 @@ void require_valid(const Source& source, const Policy& start, const LearnOptions
                 fmt::format("'{}' learns label by label, and {} policies have no gradient of single labels",
                             estimator.name, start.kind.name()));
   }
+  if (estimator.learning->form == RiskForm::model) require_model_gradient(options, kind, *policy);
   for (const double lambda : options.lambdas) {
     if (!(lambda >= 0) || !std::isfinite(lambda)) {
       throw Error(ErrorKind::usage, fmt::format("lambda is {}, but must be zero or above", lambda));
@@ -197,6 +217,7 @@ std::vector<LearnedPolicy> fit(Source& source, const ObjectiveProblem& problem, 
   for (const double lambda : lambdas) {
     ObjectiveProblem one = problem;
     one.rules.lambda = lambda;
+    one.policy = best_start(source, one, inner, options.skip_bad_rows);
     add_restarts(one, options, twice, searches);
   }
   searches.front().report = report;
@@ -250,6 +271,18 @@ double automatic_clip(Source& source, const Policy& start, const LearnOptions& o
   return clip;
 }
 
+/// The parameter that `evaluate` tunes for the start policy, where none is given.
+double automatic_shrinkage(Source& source, const Policy& start, const LearnOptions& options,
+                           const std::shared_ptr<const OutcomeModel>& model, const PassOptions& pass) {
+  EvaluateOptions evaluation;
+  evaluation.estimators = {options.rules.estimator->name};
+  evaluation.model = model;
+  evaluation.skip_bad_rows = options.skip_bad_rows;
+  const std::vector<NamedPolicy> policies = {{"start", make_target_policy(start, source.schema(), "the start policy")}};
+  const EvaluationReport report = evaluate(source, policies, evaluation, pass);
+  return report.policies.front().estimates.front().parameter.value_or(ObjectiveRules{}.shrinkage);
+}
+
 }  // namespace
 
 double theory_lambda(double parameters, double rows) {
@@ -266,9 +299,10 @@ Policy zero_policy(PolicyKind kind, FeatureMap features, const Schema& schema) {
   return policy;
 }
 
-LearnReport learn(Source& source, const Policy& start, const LearnOptions& options, const PassOptions& pass) {
+LearnReport learn(Source& source, const Policy& start, const LearnOptions& options, const PassOptions& whole) {
   require_valid(source, start, options);
   LearnReport report;
+  PassOptions pass = whole;
   report.loss = masked_loss_moments(source, options.rows, options, pass);
   const double n = report.loss.count;
   if (n == 0) throw Error(ErrorKind::data, "there are no rows to learn from");
@@ -279,6 +313,23 @@ LearnReport learn(Source& source, const Policy& start, const LearnOptions& optio
   problem.rules.alpha = report.alpha = options.alpha.value_or(1 / n);
   if (options.rules.estimator->parameter == EstimatorParameter::clip) {
     problem.rules.clip = report.clip = options.clip ? *options.clip : automatic_clip(source, start, options, pass);
+  }
+  if (options.rules.estimator->learning->form == RiskForm::smoothed) {
+    problem.rules.smoothing = report.alpha = options.alpha.value_or(1 / std::sqrt(n));
+    problem.rules.largest_loss = std::max(0.0, report.loss.highest);
+  }
+  std::optional<LearningModel> columns;
+  if (options.rules.estimator->needs_model) {
+    report.model = options.model ? options.model : fit_model(source, options.rows, options, pass);
+    columns.emplace(report.model, source, pass);
+    problem.model = &*columns;
+    MemoryLedger ledger(pass.memory);
+    ledger.charge(columns->bytes(), "the model's predictions", "fewer actions");
+    pass.memory = ledger.left();
+  }
+  if (options.rules.estimator->tuned) {
+    problem.rules.shrinkage = report.shrinkage =
+        options.shrinkage ? *options.shrinkage : automatic_shrinkage(source, start, options, report.model, pass);
   }
   std::vector<double> lambdas = options.lambdas;
   if (options.lambda_rule == LambdaRule::theory) {

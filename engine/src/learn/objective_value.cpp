@@ -23,7 +23,10 @@ double risk_of(const ObjectiveRules& rules, const LearningTerms& terms) {
       return terms.weight.mean > 0 ? terms.risk.mean / terms.weight.mean : rules.mean_loss;
     case RiskForm::labels:
       return terms.risk.mean + rules.mean_loss;
+    case RiskForm::smoothed:
+      return terms.risk.mean + rules.largest_loss;
     case RiskForm::average:
+    case RiskForm::model:
       break;
   }
   return terms.risk.mean;
@@ -91,7 +94,7 @@ ObjectiveValue objective_value(const ObjectiveProblem& problem, const LearningTe
   out.gradient.resize(problem.policy.theta.size());
   if (out.rows == 0) return out;
   out.risk = risk_of(rules, terms);
-  if (risk_form(problem) != RiskForm::labels) {
+  if (has_weights(problem)) {
     out.ess = effective_sample_size(terms.weight);
     out.mean_weight = terms.weight.mean;
   }

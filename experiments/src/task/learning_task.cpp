@@ -93,6 +93,7 @@ void add_held_out(Source& source, const RowMask& held_out, const LearnReport& re
                   const TaskOptions& task, LearnOutcome& outcome) {
   EvaluateOptions options;
   options.estimators = {request.estimator};
+  options.model = report.model;
   options.alpha = report.alpha;
   if (report.clip > 0) options.clip = report.clip;
   options.skip_bad_rows = request.options.skip_bad_rows;

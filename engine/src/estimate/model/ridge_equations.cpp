@@ -40,9 +40,13 @@ struct Split {
   double mean = 0;  ///< loss of the rest
 };
 
+constexpr int kNoFold = -1;
+
+/// Nothing is left out with kNoFold.
 Split split_off(const RidgeShape& shape, const RidgeSums& sums, int at, int fold) {
   const std::int64_t side = shape.width() + 1;
-  Split out{products_of(sums.folds[static_cast<std::size_t>(fold)], side, at), MatrixXd::Zero(side, side)};
+  Split out{fold == kNoFold ? MatrixXd() : products_of(sums.folds[static_cast<std::size_t>(fold)], side, at),
+            MatrixXd::Zero(side, side)};
   double rows = 0, loss = 0;
   for (int other = 0; other < Folds::kCount; ++other) {
     if (other == fold) continue;
@@ -101,14 +105,15 @@ ReductionBytes RidgeReduction::bytes() const {
 }
 
 /// Rows by fold and equation; those of (fold, equation) are [begins[k], begins[k + 1]), k = fold · count + equation.
-void RidgeReduction::sort_rows(const Block& block, const Folds::OfRows& folds, Scratch& scratch) const {
+void RidgeReduction::sort_rows(const Block& block, const Folds::OfRows& folds, const std::uint8_t* keep,
+                               Scratch& scratch) const {
   const auto keys = Folds::kCount * static_cast<std::size_t>(count_);
   scratch.begins.assign(keys + 1, 0);
   scratch.rows.resize(kBlockRows);
   std::array<int, kBlockRows> key;  // −1: of another equation
   for (int i = 0; i < block.rows; ++i) {
     const int equation = (shape_.kind == ActionKind::categorical ? block.category[i] : 0) - first_;
-    const bool here = equation >= 0 && equation < count_;
+    const bool here = keep[i] != 0 && equation >= 0 && equation < count_;
     key[static_cast<std::size_t>(i)] = here ? folds[static_cast<std::size_t>(i)] * count_ + equation : -1;
     if (here) ++scratch.begins[static_cast<std::size_t>(key[static_cast<std::size_t>(i)]) + 1];
   }
@@ -129,13 +134,17 @@ void RidgeReduction::compute(const Block& block, Partial& out) const {
     fold.rows = fold.loss = 0;
   }
   const Folds::OfRows folds = folds_.of_rows(block);
+  std::array<std::uint8_t, kBlockRows> keep;
+  keep.fill(1);
+  if (mask_ != nullptr) mask_->expand(block.first_row, kBlockRows, keep.data());
   for (int i = 0; i < block.rows; ++i) {
+    if (keep[static_cast<std::size_t>(i)] == 0) continue;
     RidgeSums::Fold& fold = sums.folds[folds[static_cast<std::size_t>(i)]];
     fold.rows += 1;
     fold.loss += units_.loss.of(block.loss[i]);
   }
   const Pool<Scratch>::Lease scratch = scratch_.lease();
-  sort_rows(block, folds, *scratch);
+  sort_rows(block, folds, keep.data(), *scratch);
   const int side = static_cast<int>(shape_.width() + 1), most = rows_at_once();
   scratch->features.resize(static_cast<std::size_t>(most) * static_cast<std::size_t>(side));
   const std::size_t square = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
@@ -168,7 +177,7 @@ void RidgeReduction::merge(Partial& earlier, const Partial& later) const {
   }
 }
 
-RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at, bool parallel) {
+RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at, bool cross_fitted, bool parallel) {
   const std::int64_t width = shape.width();
   std::vector<double> errors(kPenalties, 0.0);
   const auto penalty = [](int step) { return kLeastPenalty * std::pow(10.0, step); };
@@ -187,7 +196,11 @@ RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at
   out.penalty = penalty(static_cast<int>(errors.rend() - best) - 1);
   out.weights.assign(Folds::kCount * static_cast<std::size_t>(width), 0.0);
   for (int fold = 0; fold < Folds::kCount; ++fold) {
-    const Split split = split_off(shape, sums, at, fold);
+    if (fold > 0 && !cross_fitted) {
+      std::copy_n(out.weights.data(), width, out.weights.data() + fold * width);
+      continue;
+    }
+    const Split split = split_off(shape, sums, at, cross_fitted ? fold : kNoFold);
     // Where nothing can be solved for, the mean is predicted.
     if (!solve(split, out.penalty, parallel, weights)) weights = VectorXd::Unit(width, 0) * split.mean;
     std::copy_n(weights.data(), width, out.weights.data() + fold * width);

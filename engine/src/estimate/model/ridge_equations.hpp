@@ -9,6 +9,7 @@
 #include "estimate/model/ridge_shape.hpp"
 #include "pass/pass_plan.hpp"
 #include "pass/pool.hpp"
+#include "scrm/engine/pass/row_mask.hpp"
 
 namespace scrm {
 
@@ -23,11 +24,12 @@ struct RidgeSums {
   void transfer(ByteStream& bytes);
 };
 
-/// Sums up equations [first, first + count).
+/// Sums up equations [first, first + count) over the rows that count; all of them where `mask` is null.
 class RidgeReduction final : public SizedReduction {
  public:
-  RidgeReduction(const RidgeShape& shape, const RidgeUnits& units, const Folds& folds, int first, int count)
-      : shape_(shape), units_(units), folds_(folds), first_(first), count_(count) {}
+  RidgeReduction(const RidgeShape& shape, const RidgeUnits& units, const Folds& folds, const RowMask* mask, int first,
+                 int count)
+      : shape_(shape), units_(units), folds_(folds), mask_(mask), first_(first), count_(count) {}
 
   struct Sums final : Partial {
     RidgeSums sums;
@@ -45,11 +47,12 @@ class RidgeReduction final : public SizedReduction {
     std::vector<double> features;
   };
   int rows_at_once() const noexcept;
-  void sort_rows(const Block& block, const Folds::OfRows& folds, Scratch& scratch) const;
+  void sort_rows(const Block& block, const Folds::OfRows& folds, const std::uint8_t* keep, Scratch& scratch) const;
 
   const RidgeShape& shape_;
   const RidgeUnits& units_;
   const Folds& folds_;
+  const RowMask* mask_;
   int first_, count_;
   mutable Pool<Scratch> scratch_;
 };
@@ -60,8 +63,9 @@ struct RidgeSolution {
   double penalty = 0;
 };
 
-/// Solves equation `at` of the sums. `parallel`: on all threads.
-RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at, bool parallel);
+/// Solves equation `at` of the sums; unless `cross_fitted`, every fold gets the regression of all rows with the penalty
+/// that folds have chosen. `parallel`: on all threads.
+RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at, bool cross_fitted, bool parallel);
 /// Bytes that one call holds.
 std::size_t solve_ridge_bytes(const RidgeShape& shape);
 
