@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 import subprocess
+import sys
 import sysconfig
 import tempfile
 import zipfile
@@ -38,7 +39,7 @@ def installed_files(into):
     build = os.environ.get("SCRM_BUILD_DIR")
     if not build:
         build = ROOT / "build" / "python"
-        subprocess.run(["cmake", "--preset", "python"], cwd=ROOT, check=True)
+        subprocess.run(["cmake", "--preset", "python", f"-DSCRM_PYTHON={sys.executable}"], cwd=ROOT, check=True)
         subprocess.run(["cmake", "--build", "--preset", "python"], cwd=ROOT, check=True)
     subprocess.run(["cmake", "--install", str(build), "--component", "python", "--prefix", into], check=True)
     return sorted(path for path in Path(into).rglob("*") if path.is_file())
