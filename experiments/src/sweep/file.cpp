@@ -173,7 +173,7 @@ RunOptions SweepFile::options(const RunOptions& defaults, const std::string& env
   if (const toml::table* own = reader_->section("method", method)) reader_->apply(*own, options);
   const bool balanced = options.past == PastRollouts::balance;
   // Where nobody asked for the balance heuristic, it is an environment's default that gives way: to estimators of
-  // single labels, whose mixtures are slightly biased, and to what the released code does.
+  // single labels, whose mixtures are biased, and to what the released code does.
   if (balanced && !reader_->is_given("past", environment, method) &&
       (options.estimator->label_sums || options.protocol == Protocol::published)) {
     options.past = PastRollouts::naive;
