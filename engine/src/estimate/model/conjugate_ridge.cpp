@@ -240,6 +240,10 @@ class FoldProducts final : public SizedReduction {
     for (std::size_t j = 0; j < into.size(); ++j) into[j] += from[j];
   }
 
+  void transfer(Partial& sums, ByteStream& bytes) const override {
+    scrm::transfer(bytes, static_cast<Sums&>(sums).values);
+  }
+
  private:
   const DesignRows& rows_;
   std::size_t size_;
