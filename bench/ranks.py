@@ -35,7 +35,7 @@ class Bench:
     def run(self, ranks, *args):
         """Seconds from start to exit, and the JSON that was printed. No ranks: `scrm` itself."""
         root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-        launch = ["mpirun", *root, "--oversubscribe", "-np", str(ranks), self.mpi] if ranks else [self.scrm]
+        launch = ["mpirun", *root, "--oversubscribe", "--bind-to", "none", "-np", str(ranks), self.mpi] if ranks else [self.scrm]
         begin = time.perf_counter()
         done = subprocess.run([*launch, *map(str, args), "--json", "--quiet"], stdout=subprocess.PIPE, check=True)
         return time.perf_counter() - begin, json.loads(done.stdout)
