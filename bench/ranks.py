@@ -35,16 +35,16 @@ class Bench:
     def run(self, ranks, *args):
         """Seconds from start to exit, and the JSON that was printed. No ranks: `scrm` itself."""
         root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-        launch = ["mpirun", *root, "--oversubscribe", "-np", str(ranks), self.mpi] if ranks else [self.scrm]
+        launch = ["mpirun", *root, "--oversubscribe", "--bind-to", "none", "-np", str(ranks), self.mpi] if ranks else [self.scrm]
         begin = time.perf_counter()
-        done = subprocess.run([*launch, *map(str, args)], stdout=subprocess.PIPE, check=True)
-        return time.perf_counter() - begin, json.loads(done.stdout) if done.stdout else None
+        done = subprocess.run([*launch, *map(str, args), "--json", "--quiet"], stdout=subprocess.PIPE, check=True)
+        return time.perf_counter() - begin, json.loads(done.stdout)
 
     def seconds(self, key, ranks, *args, inside=False):
         """The median; of the command's own clock with `inside`, which leaves out starting MPI."""
         times = []
         for _ in range(self.repeats):
-            taken, answer = self.run(ranks, *args, "--json", "--quiet")
+            taken, answer = self.run(ranks, *args)
             times.append(answer["seconds"] if inside else taken)
             self.check(key, answer)
         return statistics.median(times)
@@ -56,26 +56,25 @@ class Bench:
             raise SystemExit(f"{key}: ranks changed the result")
 
     def logs(self, rows):
-        subprocess.run([self.scrm, "simulate", "gaussian", "--rows", str(rows), "--seed", "1", "--shards", "8", "--out",
-                        self.path(f"logs-{rows}"), "--policy-out", self.path("policy.toml"), "--quiet"], check=True,
-                       stdout=subprocess.DEVNULL)
-        return self.path(f"logs-{rows}")
+        """Rows, and the policy that logged them."""
+        logs, policy = self.path(f"logs-{rows}"), self.path(f"policy-{rows}.toml")
+        subprocess.run([self.scrm, "simulate", "pricing", "--rows", str(rows), "--seed", "1", "--shards", "2", "--out",
+                        logs, "--policy-out", policy, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+        return [logs, "--policy", policy]
 
     def start(self, most):
         logs = self.logs(2)
-        print("start, seconds by ranks:", {ranks: round(self.seconds("two rows", ranks, "evaluate", logs, "--policy",
-                                                                     self.path("policy.toml")), 3)
-                                           for ranks in range(0, most + 1)})
+        print("start, seconds by ranks:", {ranks: round(self.seconds("two rows", ranks, "evaluate", *logs), 3)
+                                           for ranks in range(0, most + 1)}, flush=True)
 
     def evaluate(self, rows, most):
-        logs = self.logs(rows)
-        args = ["evaluate", logs, "--policy", self.path("policy.toml"), "--threads"]
+        args = ["evaluate", *self.logs(rows), "--threads"]
         self.run(0, *args, 2)  # into the page cache
         for ranks in range(0, most + 1):
             print(f"evaluate {rows} rows, {ranks or 'no'} ranks x 1 thread: "
-                  f"{self.seconds('evaluate', ranks, *args, 1, inside=True):.3f} s")
-        self.pair("evaluate", lambda: self.run(2, *args, 1, "--json")[1]["seconds"],
-                  lambda: self.run(1, *args, 2, "--json")[1]["seconds"])
+                  f"{self.seconds('evaluate', ranks, *args, 1, inside=True):.3f} s", flush=True)
+        self.pair("evaluate", lambda: self.run(2, *args, 1)[1]["seconds"],
+                  lambda: self.run(1, *args, 2)[1]["seconds"])
 
     def pair(self, what, ranks, threads):
         ratios = []
@@ -83,7 +82,7 @@ class Bench:
             one, other = ranks(), threads()
             ratios.append(other / one)
         print(f"{what}: 2 ranks x 1 thread do {statistics.median(ratios):.3f} of 1 rank x 2 threads "
-              f"({min(ratios):.3f} to {max(ratios):.3f})")
+              f"({min(ratios):.3f} to {max(ratios):.3f})", flush=True)
 
     def objective(self, most):
         """Few rows and many parameters: what is left is telling and merging."""
@@ -94,18 +93,17 @@ class Bench:
             for ranks in (0, *[2 ** k for k in range(most.bit_length())]):
                 args = ["learn", logs, "--lambda", "0.1", "--out", self.path("learned.toml"), "--overwrite", "--holdout",
                         "0", "--max-iter", "8", "--threads", "1"]
-                taken, answer = self.run(ranks, *args, "--json", "--quiet")
+                taken, answer = self.run(ranks, *args)
                 self.check(f"objective {actions}", answer)
                 parameters = sum(len(row) for row in answer["theta"]) if isinstance(answer["theta"][0], list) else len(
                     answer["theta"])
                 print(f"learn, {parameters} parameters, {ranks or 'no'} ranks: "
-                      f"{answer['seconds'] / answer['evaluations']:.5f} s an evaluation")
+                      f"{answer['seconds'] / answer['evaluations']:.5f} s an evaluation", flush=True)
 
     def sweep(self):
         with open(self.path("sweep.toml"), "w", encoding="utf-8") as file:
             file.write(SWEEP)
-        args = ["sweep", self.path("sweep.toml"), "--out", self.path("sweep.h5"), "--overwrite", "--json", "--quiet",
-                "--threads"]
+        args = ["sweep", self.path("sweep.toml"), "--out", self.path("sweep.h5"), "--overwrite", "--threads"]
         self.pair("sweep", lambda: self.run(2, *args, 1)[1]["seconds"], lambda: self.run(1, *args, 2)[1]["seconds"])
 
 

@@ -41,11 +41,6 @@ class PostOffice {
     }
   }
 
-  bool has_any(int to) {
-    const std::lock_guard lock(mutex_);
-    return !boxes_[to].empty();
-  }
-
   std::size_t messages_left() {
     const std::lock_guard lock(mutex_);
     std::size_t left = 0;
@@ -68,7 +63,6 @@ class ThreadRanks final : public Ranks {
   void send(int to, const Bytes& message) override { office_.put(rank_, to, message); }
   Bytes receive(int from) override { return office_.take(rank_, from).second; }
   std::pair<int, Bytes> receive_any() override { return office_.take(rank_, -1); }
-  bool has_message() override { return office_.has_any(rank_); }
   int local_ranks() const noexcept override { return size_; }
   int cores() const noexcept override { return 1; }
   [[noreturn]] void abort(const std::string& why) override { throw std::logic_error("aborted: " + why); }

@@ -72,12 +72,6 @@ class MpiRanks final : public Ranks {
   Bytes receive(int from) override { return receive_from(from).second; }
   std::pair<int, Bytes> receive_any() override { return receive_from(MPI_ANY_SOURCE); }
 
-  bool has_message() override {
-    int there = 0;
-    MPI_Iprobe(MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
-    return there != 0;
-  }
-
   void abort(const std::string& why) override {
     std::fprintf(stderr, "scrm: error: rank %d of %d: %s\n", rank_, size_, why.c_str());
     MPI_Abort(MPI_COMM_WORLD, 1);

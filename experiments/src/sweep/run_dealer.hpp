@@ -1,7 +1,6 @@
 /// RunDealer: hands out the runs of a sweep to ranks as they become free, the longest first.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <optional>

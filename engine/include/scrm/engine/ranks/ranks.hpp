@@ -22,8 +22,6 @@ class Ranks {
   virtual Bytes receive(int from) = 0;
   /// From whichever rank has sent first, and which one that was.
   virtual std::pair<int, Bytes> receive_any() = 0;
-  /// Whether receive_any would return at once.
-  virtual bool has_message() = 0;
 
   /// How many ranks are on this one's machine, itself included.
   virtual int local_ranks() const noexcept = 0;
@@ -42,7 +40,6 @@ class SerialRanks final : public Ranks {
   void send(int to, const Bytes& message) override;
   Bytes receive(int from) override;
   std::pair<int, Bytes> receive_any() override;
-  bool has_message() override { return false; }
   int local_ranks() const noexcept override { return 1; }
   int cores() const noexcept override;
   [[noreturn]] void abort(const std::string& why) override;
