@@ -37,7 +37,7 @@ WRONG = [
     ("warm_start", 1, "wants true or false"),
     ("past", "none", 'wants one of "last", "all-naive", "all-balance"'),
     ("penalty", "var", 'wants one of "se", "sd"'),
-    ("estimator", "dr", 'wants one of "ips"'),
+    ("estimator", "sndr", 'wants one of "ips"'),
     ("protocol", "mine", 'wants one of "paper", "published"'),
     ("bound", [1, 0], "wants two numbers, the lower first"),
     ("bound", "wide", "wants a finite number"),
@@ -94,10 +94,6 @@ class SweepFile(SweepTest):
                       self.refused("[environment.gaussian]\n"))
         self.assertIn("line 6: crm: wants a table", self.refused("[method]\ncrm = 5\n"))
         self.assertIn("line 6: like: wants a text in quotes", self.refused("[method.crm]\nlike = 5\n"))
-
-    def test_an_estimator_that_needs_single_labels_does_not_go_with_the_balance_heuristic(self):
-        message = self.refused(estimator="additive", past="all-balance")
-        self.assertIn('use past = "all-naive" or another estimator', message)
 
     def test_more_rows_than_can_be_counted_are_refused(self):
         message = self.refused(rollouts=40, first_batch=10**9)

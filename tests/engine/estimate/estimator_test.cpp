@@ -103,8 +103,8 @@ TEST_CASE("estimators: those registered follow the built-in ones, and are found 
   CHECK(estimator_names() == std::vector<std::string>{"ips", "clipped", "snips", "ips-ix", "additive", "ls", "dm", "dr",
                                                       "sndr", "switch-dr", "dros", "additive-dr", "log-smoothing",
                                                       "ix-again", "root"});
-  CHECK(learning_estimator_names() ==
-        std::vector<std::string>{"ips", "clipped", "snips", "ips-ix", "additive", "log-smoothing"});
+  CHECK(learning_estimator_names() == std::vector<std::string>{"ips", "clipped", "snips", "ips-ix", "additive", "ls",
+                                                               "dm", "dr", "dros", "additive-dr", "log-smoothing"});
   CHECK(&find_estimator("root") == &kRoot);
   CHECK(&find_learning_estimator("log-smoothing") == &kLogSmoothing);
   CHECK_THROWS_WITH_AS(
