@@ -34,6 +34,8 @@ struct LearnOptions {
   std::vector<double> lambdas = {0.0};
   std::optional<double> alpha;  ///< unset: 1 / rows
   std::optional<double> clip;   ///< unset: the fifth-largest weight of the start policy
+  /// Set: the scale is learned too, from the start's on and never below this. For kinds with a scale gradient.
+  std::optional<double> min_scale;
   MinimizeOptions minimize;
   /// Search in coordinates in which the contexts are white, where there are such (not with a bound): far fewer
   /// evaluations. The tolerance then holds in those coordinates.
@@ -87,8 +89,9 @@ struct LearnReport {
   double clip = 0;
 };
 
-/// Fits from `start`, which fixes kind, features, scale, ε and θ₀. Throws on λ < 0, a start outside the bound, a start
-/// that does not fit the data, no rows, and, unless keep_start_if_losses_equal, losses that are all the same.
+/// Fits from `start`, which fixes kind, features, scale (or where it starts from), ε and θ₀. Throws on λ < 0, a start
+/// outside the bound, a start that does not fit the data, no rows, and, unless keep_start_if_losses_equal, losses that
+/// are all the same.
 LearnReport learn(Source& source, const Policy& start, const LearnOptions& options, const PassOptions& pass);
 
 /// √(18 (d ln n + ln(2/δ))) with δ = 0.05.
