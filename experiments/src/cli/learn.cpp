@@ -1,8 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +8,7 @@
 #include "cli/options/choice.hpp"
 #include "cli/options/estimator_help.hpp"
 #include "cli/options/learning_rows.hpp"
+#include "cli/options/learning_start.hpp"
 #include "cli/options/logging_policies.hpp"
 #include "cli/options/number_options.hpp"
 #include "cli/outputs.hpp"
@@ -23,9 +21,7 @@
 #include "scrm/engine/pass/masked_source.hpp"
 #include "scrm/engine/pass/row_split.hpp"
 #include "scrm/engine/policy/exploration.hpp"
-#include "scrm/engine/policy/match_names.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
-#include "scrm/engine/policy/read_policy.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/io/file/atomic_file.hpp"
 #include "scrm/io/file/error.hpp"
@@ -42,12 +38,7 @@ struct LearnCommand {
   LearningRowsOptions rows;
   std::string out;
   bool overwrite = false;
-  std::string kind;  ///< empty: what suits the actions
-  FeatureMap features = FeatureMap::linear;
-  Mixing mixing = Mixing::joint;
-  double scale = 0.5;
-  double epsilon = 0.1;
-  std::string start;
+  LearningStartOptions start;
   std::string lambda = "auto";
   std::vector<double> lambda_grid;
   std::string estimator = "ips-ix";
@@ -60,52 +51,6 @@ struct LearnCommand {
 
 MemoryLedger memory_left(const LearnCommand& command) {
   return MemoryLedger::of_process(command.common.memory);
-}
-
-/// The first kind that can be learned and acts on these actions.
-const PolicyKindDefinition& kind_for(ActionKind action) {
-  for (const PolicyKindDefinition& kind : policy_kinds()) {
-    const bool acts = std::find(kind.actions.begin(), kind.actions.end(), action) != kind.actions.end();
-    if (acts && kind.score_gradient != nullptr) return kind;
-  }
-  throw Error(ErrorKind::run, fmt::format("no kind of policy learns {} actions", to_string(action)));
-}
-
-/// A mean for the start: where the logged actions are, weights do not vanish.
-double mean_centre(Source& source, const PolicyKindDefinition& kind, const LearnCommand& command) {
-  const auto compute = [&kind](const Block& block, Moments& out) {
-    out = Moments{};
-    for (int i = 0; i < block.rows; ++i) {
-      const double centre = kind.centre(block.action[i]);
-      if (std::isfinite(centre)) out.merge(Moments::of(centre));
-    }
-  };
-  const auto merge = [](Moments& a, const Moments& b) { a.merge(b); };
-  const auto [moments, audit] = run_pass(source, Moments{}, compute, merge, command.common.pass("starting"));
-  if (!command.options.skip_bad_rows) require_no_bad_rows(audit);
-  return moments.count > 0 ? moments.mean : 0;
-}
-
-Policy start_policy(Source& source, const LearnCommand& command) {
-  const Schema& schema = source.schema();
-  if (!command.start.empty()) {
-    return match_names(read_policy(command.start, memory_left(command).left()), schema, command.start);
-  }
-  const PolicyKindDefinition& kind =
-      command.kind.empty() ? kind_for(schema.action_kind) : policy_kind(PolicyKind(command.kind));
-  const std::int64_t outputs = kind.format.theta == ThetaRows::per_action ? schema.num_actions : 1;
-  const std::int64_t parameters = outputs * (1 + mapped_features(command.features, schema.features));
-  // It is copied once before the search begins.
-  memory_left(command).charge(static_cast<std::size_t>(parameters) * 2 * sizeof(double),
-                              fmt::format("a policy of {} parameters", parameters), "linear --features");
-  Policy policy = zero_policy(kind.format.kind, command.features, source.schema());
-  policy.scale = command.scale;
-  if (kind.format.epsilon) policy.epsilon = command.epsilon;
-  policy.mixing = command.mixing;
-  if (kind.centre != nullptr && source.schema().action_kind == ActionKind::continuous) {
-    policy.theta.front() = mean_centre(source, kind, command);
-  }
-  return policy;
 }
 
 void parse_lambda(LearnCommand& command) {
@@ -136,7 +81,7 @@ std::string output_path(const LearnCommand& command, double lambda, std::size_t 
 void prepare_outputs(const LearnCommand& command) {
   std::vector<std::string> inputs = command.rows.data;
   inputs.insert(inputs.end(), command.rows.logging_policies.begin(), command.rows.logging_policies.end());
-  if (!command.start.empty()) inputs.push_back(command.start);
+  if (!command.start.file.empty()) inputs.push_back(command.start.file);
   const LearnOptions& options = command.options;
   const std::size_t policies = options.lambda_rule == LambdaRule::given ? options.lambdas.size() : 1;
   for (std::size_t i = 0; i < policies; ++i) {
@@ -195,6 +140,7 @@ void run_learn(LearnCommand& command) {
   options.alpha = number_or_auto(command.alpha, "--alpha");
   options.clip = number_or_auto(command.clip, "--clip");
   parse_lambda(command);
+  require_valid(command.start);
   if (!command.bound.empty()) command.options.minimize.bound = parse_range(command.bound, "--bound");
   options.standardize = true;
   if (!(command.holdout >= 0 && command.holdout < 1)) {
@@ -209,7 +155,9 @@ void run_learn(LearnCommand& command) {
   context.outcome = rows.schema().outcome.value_or(Outcome::loss);
   Source& source = rows.source();
 
-  const Policy start = start_policy(source, command);
+  const LearningStart from = learning_start(source, command.start, options.skip_bad_rows, command.common);
+  const Policy& start = from.policy;
+  options.min_scale = from.min_scale;
   if (options.lambda_rule == LambdaRule::given && options.lambdas.size() > 1) {
     // Every policy is held until all are reported, as it was found and as what is printed. Measured.
     constexpr std::size_t kPolicyBytes = std::size_t{7} << 10, kParameterBytes = 64;
@@ -241,6 +189,8 @@ void run_learn(LearnCommand& command) {
   context.labels = rows.schema().action_kind == ActionKind::multilabel;
   context.action_names = rows.schema().action_names;
   context.loss = report.loss;
+  context.min_scale = options.min_scale;
+  context.centred = options.rules.centre_losses;
   context.estimator = command.estimator;
   context.penalty = options.rules.penalty;
   context.holdout = command.holdout;
@@ -252,38 +202,6 @@ void run_learn(LearnCommand& command) {
     for (const std::string& warning : learning_warnings(outcome, context))
       print_warning(fmt::format("{}: {}", outcome.path, warning), command.common.quiet);
   }
-}
-
-void add_policy_options(CLI::App& app, LearnCommand& command) {
-  std::vector<const PolicyKindDefinition*> learnable;
-  std::vector<std::string> names;
-  for (const PolicyKindDefinition& kind : policy_kinds()) {
-    if (kind.score_gradient == nullptr) continue;
-    learnable.push_back(&kind);
-    names.emplace_back(kind.format.kind.name());
-  }
-  const std::map<std::string, FeatureMap> maps = {{"linear", FeatureMap::linear}, {"quadratic", FeatureMap::quadratic}};
-  app.add_option("--kind", command.kind, names_of_kinds(learnable) + "; default: what suits the actions")
-      ->check(CLI::IsMember(names).description(""))
-      ->type_name("K");
-  choose_among(app.add_option("--features", command.features, "linear or quadratic; default linear"), maps)
-      ->type_name("MAP");
-  app.add_option("--scale", command.scale, "Standard deviation of gaussian, or of log a for lognormal; default 0.5")
-      ->check(CLI::PositiveNumber)
-      ->type_name("X");
-  app.add_option(
-         "--epsilon", command.epsilon,
-         "Share of uniform actions mixed into softmax and multilabel: exploration, without which there is nothing to "
-         "learn from the next logs; default 0.1")
-      ->check(CLI::Range(0.0, 1.0))
-      ->type_name("X");
-  choose_among(
-      app.add_option("--mixing", command.mixing, "How epsilon is mixed into multilabel: joint or label; default joint"),
-      values_by_name(kMixingNames))
-      ->type_name("HOW");
-  app.add_option("--start", command.start,
-                 "Start from this policy file, which then fixes kind, features, scale and epsilon")
-      ->type_name("FILE");
 }
 
 void add_objective_options(CLI::App& app, LearnCommand& command) {
@@ -300,6 +218,8 @@ void add_objective_options(CLI::App& app, LearnCommand& command) {
                               "se: lambda sqrt(V/n), sd: lambda sqrt(V); default se"),
                values_by_name(kPenaltyNames))
       ->type_name("P");
+  app.add_flag("--centre-losses", command.options.rules.centre_losses,
+               "Take losses less their mean, so that policies gain nothing by the sum of their weights");
   app.add_option("--l2", command.options.rules.l2, "Ridge on everything but intercepts; default 0")->type_name("X");
   app.add_option("--alpha", command.alpha, "alpha in the formulas below; auto is one over the rows")
       ->type_name("X|auto");
@@ -318,7 +238,7 @@ void add_learn_command(CLI::App& program) {
   app.add_option("data", command->rows.data, "Shards (.h5 files) or folders of them")->required()->type_name("DATA");
   app.add_option("--out", command->out, "Policy file to write")->required()->type_name("FILE");
   app.add_flag("--overwrite", command->overwrite, "Replace a policy file that is there already");
-  add_policy_options(app, *command);
+  add_learning_start_options(app, command->start);
   add_objective_options(app, *command);
   app.add_option("--bound", command->bound, "Keeps every parameter inside LO:HI")->type_name("LO:HI");
   app.add_option("--holdout", command->holdout, "Share of rows kept for an honest estimate; default 0.2, 0 for none")
