@@ -34,20 +34,20 @@ MatrixXd products_of(const RidgeSums::Fold& fold, std::int64_t side, int at) {
   return lower.selfadjointView<Eigen::Lower>();
 }
 
-/// What is left out of the sums, and the sums of the rest.
-struct Split {
-  MatrixXd held, rest;
-  double mean = 0;  ///< loss of the rest
+/// Sums of all folds but those that are left out, two of them or twice the same.
+struct Rest {
+  MatrixXd products;
+  double mean = 0;  ///< loss
 };
 
-Split split_off(const RidgeShape& shape, const RidgeSums& sums, int at, int fold) {
+Rest rest_of(const RidgeShape& shape, const RidgeSums& sums, int at, int left_out, int also) {
   const std::int64_t side = shape.width() + 1;
-  Split out{products_of(sums.folds[static_cast<std::size_t>(fold)], side, at), MatrixXd::Zero(side, side)};
+  Rest out{MatrixXd::Zero(side, side)};
   double rows = 0, loss = 0;
   for (int other = 0; other < Folds::kCount; ++other) {
-    if (other == fold) continue;
+    if (other == left_out || other == also) continue;
     const RidgeSums::Fold& one = sums.folds[static_cast<std::size_t>(other)];
-    out.rest += products_of(one, side, at);
+    out.products += products_of(one, side, at);
     rows += one.rows;
     loss += one.loss;
   }
@@ -56,24 +56,61 @@ Split split_off(const RidgeShape& shape, const RidgeSums& sums, int at, int fold
 }
 
 /// (ΦᵀΦ + λI) w = Φᵀ(y − mean), with the mean added to w's intercept. False where rounding leaves no solution.
-bool solve(const Split& split, double penalty, bool parallel, VectorXd& weights) {
-  const std::int64_t width = split.rest.rows() - 1;
-  MatrixXd factor = split.rest.topLeftCorner(width, width);
-  weights = split.rest.col(width).head(width) - split.mean * factor.col(0);
+bool solve(const Rest& rest, double penalty, bool parallel, VectorXd& weights) {
+  const std::int64_t width = rest.products.rows() - 1;
+  MatrixXd factor = rest.products.topLeftCorner(width, width);
+  weights = rest.products.col(width).head(width) - rest.mean * factor.col(0);
   factor.diagonal().array() += penalty;
   factor(0, 0) += kInterceptRows - penalty;
   if (!(parallel ? parallel_cholesky(factor) : cholesky(factor))) return false;
   solve_triangular(factor, weights);
   solve_triangular(factor.transpose(), weights);
-  weights[0] += split.mean;
+  weights[0] += rest.mean;
   return weights.allFinite();
 }
 
 /// Squared error on the held-out rows: v'Av with v = (w, −1).
-double held_error(const Split& split, const VectorXd& weights) {
+double held_error(const MatrixXd& held, const VectorXd& weights) {
   VectorXd v(weights.size() + 1);
   v << weights, -1.0;
-  return v.dot(split.held * v);
+  return v.dot(held * v);
+}
+
+double penalty_at(int step) {
+  return kLeastPenalty * std::pow(10.0, step);
+}
+
+/// The penalty of each fold: the one whose fits without that fold and one other predict that other best. A penalty that
+/// was chosen by the rows it is used on would be small where their actions were not logged, and large where they were:
+/// predictions would know of the actions that they are to be independent of.
+std::array<double, Folds::kCount> choose_penalties(const RidgeShape& shape, const RidgeSums& sums, int at,
+                                                   bool parallel) {
+  const std::int64_t side = shape.width() + 1;
+  std::array<std::array<double, kPenalties>, Folds::kCount> errors{};
+  VectorXd weights;
+  for (int one = 0; one < Folds::kCount; ++one) {
+    const MatrixXd held_one = products_of(sums.folds[static_cast<std::size_t>(one)], side, at);
+    for (int other = one + 1; other < Folds::kCount; ++other) {
+      const MatrixXd held_other = products_of(sums.folds[static_cast<std::size_t>(other)], side, at);
+      const Rest rest = rest_of(shape, sums, at, one, other);
+      for (int step = 0; step < kPenalties; ++step) {
+        const bool solved = solve(rest, penalty_at(step), parallel, weights);
+        const auto add = [&](int fold, const MatrixXd& held) {
+          errors[static_cast<std::size_t>(fold)][static_cast<std::size_t>(step)] +=
+              solved ? held_error(held, weights) : std::numeric_limits<double>::infinity();
+        };
+        add(one, held_other);
+        add(other, held_one);
+      }
+    }
+  }
+  std::array<double, Folds::kCount> out;
+  for (std::size_t fold = 0; fold < out.size(); ++fold) {
+    // The larger of equals.
+    const auto best = std::min_element(errors[fold].rbegin(), errors[fold].rend());
+    out[fold] = penalty_at(static_cast<int>(errors[fold].rend() - best) - 1);
+  }
+  return out;
 }
 
 }  // namespace
@@ -119,12 +156,14 @@ void RidgeReduction::compute(const Block& block, Partial& out) const {
   for (RidgeSums::Fold& fold : sums.folds) {
     fold.products.clear();
     fold.rows = fold.loss = 0;
+    fold.range = {};
   }
   const Folds::OfRows folds = folds_.of_rows(block);
   for (int i = 0; i < block.rows; ++i) {
     RidgeSums::Fold& fold = sums.folds[folds[static_cast<std::size_t>(i)]];
     fold.rows += 1;
     fold.loss += units_.loss.of(block.loss[i]);
+    fold.range.add({block.loss[i], block.loss[i]});
   }
   const Pool<Scratch>::Lease scratch = scratch_.lease();
   sort_rows(block, folds, *scratch);
@@ -151,6 +190,7 @@ void RidgeReduction::merge(Partial& earlier, const Partial& later) const {
     RidgeSums::Fold& fold = into.folds[f];
     fold.rows += from.folds[f].rows;
     fold.loss += from.folds[f].loss;
+    fold.range.add(from.folds[f].range);
     const std::vector<double>& products = from.folds[f].products;
     if (fold.products.empty()) {
       fold.products = products;
@@ -162,34 +202,25 @@ void RidgeReduction::merge(Partial& earlier, const Partial& later) const {
 
 RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at, bool parallel) {
   const std::int64_t width = shape.width();
-  std::vector<double> errors(kPenalties, 0.0);
-  const auto penalty = [](int step) { return kLeastPenalty * std::pow(10.0, step); };
+  std::array<double, Folds::kCount> penalties = choose_penalties(shape, sums, at, parallel);
+  RidgeSolution out;
+  out.weights.assign(Folds::kCount * static_cast<std::size_t>(width), 0.0);
   VectorXd weights;
   for (int fold = 0; fold < Folds::kCount; ++fold) {
-    const Split split = split_off(shape, sums, at, fold);
-    for (int step = 0; step < kPenalties; ++step) {
-      double& error = errors[static_cast<std::size_t>(step)];
-      error += solve(split, penalty(step), parallel, weights) ? held_error(split, weights)
-                                                              : std::numeric_limits<double>::infinity();
-    }
-  }
-  // The larger of equals.
-  const auto best = std::min_element(errors.rbegin(), errors.rend());
-  RidgeSolution out;
-  out.penalty = penalty(static_cast<int>(errors.rend() - best) - 1);
-  out.weights.assign(Folds::kCount * static_cast<std::size_t>(width), 0.0);
-  for (int fold = 0; fold < Folds::kCount; ++fold) {
-    const Split split = split_off(shape, sums, at, fold);
+    const Rest rest = rest_of(shape, sums, at, fold, fold);
     // Where nothing can be solved for, the mean is predicted.
-    if (!solve(split, out.penalty, parallel, weights)) weights = VectorXd::Unit(width, 0) * split.mean;
+    if (!solve(rest, penalties[static_cast<std::size_t>(fold)], parallel, weights))
+      weights = VectorXd::Unit(width, 0) * rest.mean;
     std::copy_n(weights.data(), width, out.weights.data() + fold * width);
   }
+  std::nth_element(penalties.begin(), penalties.begin() + Folds::kCount / 2, penalties.end());
+  out.penalty = penalties[Folds::kCount / 2];
   return out;
 }
 
 std::size_t solve_ridge_bytes(const RidgeShape& shape) {
   const auto side = static_cast<std::size_t>(shape.width() + 1);
-  return 4 * side * side * sizeof(double);  // both sides of a split, the factor, and one fold on its way
+  return 5 * side * side * sizeof(double);  // two folds, the rest, the factor, and one fold on its way
 }
 
 }  // namespace scrm

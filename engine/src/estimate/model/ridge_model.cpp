@@ -22,6 +22,9 @@ namespace {
 
 constexpr std::size_t kColumnBytes = kBlockRows * sizeof(double);
 
+/// Of the rows that each fold's regressions were fitted to.
+using FoldRanges = std::array<LossRange, Folds::kCount>;
+
 /// What the two forms of the model share: linear functions of contexts, a matrix of them for each fold.
 class CrossFittedRidge : public OutcomeModel {
  public:
@@ -134,10 +137,12 @@ class FactorRidge final : public CrossFittedRidge {
   RidgeUnit action_;
 };
 
-/// Categorical actions: one linear function for each.
+/// Categorical actions: one linear function for each, held within the losses of the rows it was fitted to. A context
+/// far from these would else have predictions far from any loss, and estimates their variance.
 class ActionRidge final : public CrossFittedRidge {
  public:
-  using CrossFittedRidge::CrossFittedRidge;
+  ActionRidge(const Folds& folds, std::vector<ScoreMatrix> matrices, double penalty, const FoldRanges& ranges)
+      : CrossFittedRidge(folds, std::move(matrices), penalty), ranges_(ranges) {}
 
   std::string inapplicable_reason(const TargetPolicy& policy) const override {
     if (policy.has_action_probabilities()) return {};
@@ -166,7 +171,7 @@ class ActionRidge final : public CrossFittedRidge {
           matrix(fold).scores(block, {first, rows, action, count, scores, kScoreTileRows});
           for (int k = 0; k < count; ++k) {
             const double* weight = probabilities + static_cast<std::int64_t>(action + k) * kScoreTileRows;
-            for (int i = 0; i < valid; ++i) one[i] += weight[i] * scores[k * kScoreTileRows + i];
+            for (int i = 0; i < valid; ++i) one[i] += weight[i] * held(fold, scores[k * kScoreTileRows + i]);
           }
         }
       });
@@ -200,7 +205,15 @@ class ActionRidge final : public CrossFittedRidge {
       for (int i = 0; i < block.rows; ++i)
         out[i] += theta[static_cast<std::size_t>(i)][1 + j] * static_cast<double>(column[i]);
     }
+    for (int i = 0; i < block.rows; ++i) out[i] = held(folds[static_cast<std::size_t>(i)], out[i]);
   }
+
+  double held(int fold, double prediction) const {
+    const LossRange& range = ranges_[static_cast<std::size_t>(fold)];
+    return std::clamp(prediction, range.least, range.most);
+  }
+
+  FoldRanges ranges_;
 };
 
 /// The regressions of one fold in raw units, as a matrix of scores. `weights` are those of all equations and folds.
@@ -235,10 +248,28 @@ int equations_at_once(const Source& source, const RidgeShape& shape, const Ridge
   return 1;
 }
 
+/// The losses outside of each fold.
+FoldRanges ranges_outside(const RidgeSums& sums) {
+  FoldRanges ranges;
+  for (std::size_t fold = 0; fold < ranges.size(); ++fold) {
+    for (std::size_t other = 0; other < ranges.size(); ++other) {
+      if (other != fold) ranges[fold].add(sums.folds[other].range);
+    }
+  }
+  return ranges;
+}
+
+struct SolvedRidge {
+  std::vector<RidgeSolution> solutions;
+  FoldRanges ranges;
+};
+
 /// All equations, in as many passes as the memory asks for.
-std::vector<RidgeSolution> solve_all(Source& source, const RidgeShape& shape, const RidgeUnits& units,
-                                     const Folds& folds, const RidgeOptions& options, const PassOptions& pass) {
-  std::vector<RidgeSolution> solutions(static_cast<std::size_t>(shape.equations));
+SolvedRidge solve_all(Source& source, const RidgeShape& shape, const RidgeUnits& units, const Folds& folds,
+                      const RidgeOptions& options, const PassOptions& pass) {
+  SolvedRidge out;
+  std::vector<RidgeSolution>& solutions = out.solutions;
+  solutions.resize(static_cast<std::size_t>(shape.equations));
   const int at_once = equations_at_once(source, shape, units, folds, pass);
   for (int first = 0; first < shape.equations; first += at_once) {
     const int count = std::min(at_once, shape.equations - first);
@@ -246,6 +277,7 @@ std::vector<RidgeSolution> solve_all(Source& source, const RidgeShape& shape, co
     const PassResult result = run_pass(source, reduction, pass);
     if (!options.skip_bad_rows) require_no_bad_rows(result.audit);
     const RidgeSums& sums = static_cast<const RidgeReduction::Sums&>(*result.sums).sums;
+    out.ranges = ranges_outside(sums);
     in_arena(pass.threads, [&] {
       if (count == 1) {
         solutions[static_cast<std::size_t>(first)] = solve_ridge(shape, sums, 0, true);
@@ -256,7 +288,7 @@ std::vector<RidgeSolution> solve_all(Source& source, const RidgeShape& shape, co
       });
     });
   }
-  return solutions;
+  return out;
 }
 
 double median_penalty(const std::vector<RidgeSolution>& solutions) {
@@ -292,14 +324,15 @@ std::shared_ptr<const OutcomeModel> fit_ridge_model(Source& source, const RidgeO
                 "an outside model (--model NAME)");
   PassOptions inner = pass;
   inner.memory = ledger.left();
-  const std::vector<RidgeSolution> solutions = solve_all(source, shape, units, folds, options, inner);
+  const SolvedRidge solved = solve_all(source, shape, units, folds, options, inner);
 
   std::vector<ScoreMatrix> matrices;
   matrices.reserve(Folds::kCount);
   for (int fold = 0; fold < Folds::kCount; ++fold)
-    matrices.push_back(raw_matrix(shape, units, schema, solutions, fold));
-  const double penalty = median_penalty(solutions);
-  if (shape.kind == ActionKind::categorical) return std::make_shared<ActionRidge>(folds, std::move(matrices), penalty);
+    matrices.push_back(raw_matrix(shape, units, schema, solved.solutions, fold));
+  const double penalty = median_penalty(solved.solutions);
+  if (shape.kind == ActionKind::categorical)
+    return std::make_shared<ActionRidge>(folds, std::move(matrices), penalty, solved.ranges);
   return std::make_shared<FactorRidge>(folds, std::move(matrices), penalty, shape.kind, units.action);
 }
 
