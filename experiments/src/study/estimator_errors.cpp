@@ -1,5 +1,7 @@
 #include "study/estimator_errors.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -8,6 +10,7 @@
 #include "scrm/engine/estimate/estimator.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/engine/estimate/ridge_model.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/io/file/error.hpp"
 #include "study/log_jobs.hpp"
 #include "study/monte_carlo.hpp"
@@ -76,12 +79,15 @@ void add_log(const LogKey& key, ErrorGroup& group) {
   }
 }
 
-std::vector<ErrorGroup> make_groups(const EstimatorStudyOptions& options) {
+/// What estimators make of every log is held to the end.
+std::vector<ErrorGroup> make_groups(const EstimatorStudyOptions& options, MemoryLedger& ledger) {
   std::vector<ErrorGroup> groups;
   for (const StudyDesign* design : options.designs) {
     for (const std::int64_t rows : options.rows.empty() ? design->rows : options.rows) {
       ErrorGroup group{design, rows, applicable_estimators(*design, {options.seed, rows, 0}), {}};
-      group.values.resize(static_cast<std::size_t>(options.logs) * group.estimators.size());
+      const std::size_t values = static_cast<std::size_t>(options.logs) * group.estimators.size();
+      ledger.charge(values * sizeof(double), fmt::format("the estimates of {} logs", options.logs), "fewer --logs");
+      group.values.resize(values);
       groups.push_back(std::move(group));
     }
   }
@@ -116,7 +122,8 @@ EstimatorRecord record_of(const ErrorGroup& group, std::size_t estimator, std::i
 
 std::vector<EstimatorRecord> run_estimator_study(const EstimatorStudyOptions& options) {
   require_log_counts(options.logs, options.rows);
-  std::vector<ErrorGroup> groups = make_groups(options);
+  MemoryLedger ledger(options.memory);
+  std::vector<ErrorGroup> groups = make_groups(options, ledger);
   std::vector<Job> jobs;
   for (ErrorGroup& group : groups) {
     const LogJobs logs{*group.design, group.rows, options.logs,
@@ -128,7 +135,7 @@ std::vector<EstimatorRecord> run_estimator_study(const EstimatorStudyOptions& op
       }
     });
   }
-  run_log_jobs(std::move(jobs), options.threads, options.memory, options.progress);
+  run_log_jobs(std::move(jobs), options.threads, ledger.left(), options.progress);
   std::vector<EstimatorRecord> records;
   for (const ErrorGroup& group : groups) {
     for (std::size_t e = 0; e < group.estimators.size(); ++e) records.push_back(record_of(group, e, options.logs));
