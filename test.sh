@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds and tests. ./test.sh: everything; ./test.sh LABEL: the tests of one label (fast, slow, io, threads, isa,
-# statistical, cli).
+# statistical, cli, python).
 set -euo pipefail
 cd "$(dirname "$0")"
 . cmake/setup.sh

@@ -1,13 +1,16 @@
 # scrm_library(NAME [LINKS...] [PRIVATE_LINKS...] [HEADERS...]): one folder, one target scrm::NAME.
 # Its public headers are NAME/include, its sources every .cpp below NAME/src, room by room: a new file needs no line here.
-# HEADERS are header-only libraries: those who use the installed scrm need not have them.
+# HEADERS are header-only libraries: those who use the installed scrm need not have them. APART are sources that others build.
 include(ScrmArithmetic)
 include(ScrmWarnings)
 include(ScrmSanitizers)
 
 function(scrm_library name)
-  cmake_parse_arguments(ARG "" "" "LINKS;PRIVATE_LINKS;HEADERS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LINKS;PRIVATE_LINKS;HEADERS;APART" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/*.cpp)
+  foreach(source IN LISTS ARG_APART)
+    list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+  endforeach()
   add_library(scrm_${name} STATIC ${sources})
   add_library(scrm::${name} ALIAS scrm_${name})
   set_target_properties(scrm_${name} PROPERTIES EXPORT_NAME ${name})

@@ -8,7 +8,7 @@ endif()
 
 set(SCRM_DATA_DIR ${PROJECT_SOURCE_DIR}/../shared/data CACHE PATH "Where scene, yeast and tmc2007 are; tests skip without")
 
-set(scrm_labels fast slow io threads isa statistical cli)
+set(scrm_labels fast slow io threads isa statistical cli mpi python)
 # What sanitizers need to know: they stop at the first finding and keep quiet about libraries that are not ours (which the
 # thread sanitizer recognises by the stack of an access, so it has to remember many of them).
 set(scrm_test_environment
@@ -88,8 +88,11 @@ function(scrm_program_test file)
     return()
   endif()
   get_filename_component(name ${file} NAME_WE)
-  add_test(NAME cli/${name} COMMAND ${SCRM_PYTHON} ${file})
   scrm_read_labels(${file} labels)
+  if(mpi IN_LIST labels AND NOT TARGET scrm-mpi)
+    return()
+  endif()
+  add_test(NAME cli/${name} COMMAND ${SCRM_PYTHON} ${file})
   scrm_set_test_properties(cli/${name} "${labels}" "SCRM_PROGRAM=$<TARGET_FILE:scrm>"
     "SCRM_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "SCRM_DATA_DIR=${SCRM_DATA_DIR}" "SCRM_SANITIZE=${SCRM_SANITIZE}"
     PYTHONDONTWRITEBYTECODE=1 "PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/cli")

@@ -3,7 +3,9 @@
 build_packages="cmake ninja-build g++ libtbb-dev libeigen3-dev libopenblas-dev libhdf5-dev libhwy-dev librandom123-dev
   liblbfgspp-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev libdeflate-dev zlib1g-dev libfast-float-dev
   doctest-dev libbenchmark-dev"
-test_packages="python3 python3-h5py python3-numpy python3-scipy chromium libxml2-utils"
+# The Python module and its tests.
+python_packages="pybind11-dev python3-dev python3-pip python3-pandas python3-sklearn python3-tqdm"
+test_packages="python3 python3-h5py python3-numpy python3-scipy chromium libxml2-utils libopenmpi-dev openmpi-bin $python_packages"
 check_packages="clang-format clang-tidy"
 
 say() {

@@ -16,11 +16,12 @@ ABSENT = struct.unpack("<d", struct.pack("<Q", 0x7FF8616273656E74))[0]
 
 
 def made_up_run(environment="pricing", method="scrm", seed=0, loss=(-3.0, -4.0, -5.0), rows=None, rule="given", lam=0.01,
-                failed=None, ess=None, seconds=0.5):
+                failed=None, ess=None, mean_weight=None, seconds=0.5):
     rows = [100 * (2**(m + 1) - 1) for m in range(len(loss))] if rows is None else rows
     return dict(environment=environment, method=method, seed=seed, loss=list(loss), rows=list(rows), lambda_rule=rule,
                 hyperparameter=lam if rule == "given" else np.nan, message=failed or "",
-                status="failed" if failed else "ok", ess=ess, seconds=seconds)
+                status="failed" if failed else "ok", ess=ess, mean_weight=mean_weight,
+                seconds=seconds)
 
 
 def write_archive(path, runs, **attributes):
@@ -39,7 +40,7 @@ def write_archive(path, runs, **attributes):
         file.attrs.update(format="scrm-results", format_version=1, sweep="seeds = 2\n", version="0.1.0", **attributes)
         group = file.create_group("runs")
         group.attrs.create("extra_numbers", [], dtype=text)
-        group.attrs.create("extra_curves", ["ess"], dtype=text)
+        group.attrs.create("extra_curves", ["ess", "mean_weight"], dtype=text)
         for name in ("environment", "method", "lambda_rule", "status", "message"):
             group.create_dataset(name, data=[run[name] for run in runs], dtype=text)
         group.create_dataset("identity", data=[f"{i:x}" for i in range(len(runs))], dtype=text)
@@ -51,7 +52,8 @@ def write_archive(path, runs, **attributes):
         group["loss"] = curves([run["loss"] for run in runs], ABSENT, float)
         group["regret"] = curves([None for run in runs], ABSENT, float)
         group["rows"] = curves([run["rows"] for run in runs], 0, np.int64)
-        group["ess"] = curves([run["ess"] for run in runs], ABSENT, float)
+        for name in ("ess", "mean_weight"):
+            group[name] = curves([run[name] for run in runs], ABSENT, float)
         theta = group.create_dataset("theta", (len(runs),), dtype=h5py.vlen_dtype(np.float64))
         for i in range(len(runs)):
             theta[i] = np.array([1.0, 2.0])

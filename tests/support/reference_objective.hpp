@@ -43,6 +43,13 @@ inline ReferenceObjective reference_objective(const ObjectiveProblem& problem, c
       cut = log_smoothed(w, rules.alpha);
       control = 0.5L;
     }
+    if (rules.estimator == &kLogSmoothingEstimator) {
+      const Real p = std::exp(log_propensity(rows, i)),
+                 smoothed = -p * std::log(1 - rules.smoothing * (y - rules.largest_loss) / p) / rules.smoothing;
+      risk_terms.push_back(rules.largest_loss + w * smoothed);
+      variance_terms.push_back(w * smoothed);
+      continue;
+    }
     if (rules.estimator == &kClippedEstimator) cut = std::min<Real>(w, rules.clip);
     if (rules.estimator == &kIpsIxEstimator) {
       cut = w / (1 + rules.alpha * w);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <span>
+#include <utility>
 
 #include "estimate/difference.hpp"
 #include "estimate/evaluation_reduction.hpp"
@@ -16,6 +17,7 @@
 #include "estimate/tuning.hpp"
 #include "pass/pass_plan.hpp"
 #include "scrm/engine/estimate/estimator.hpp"
+#include "scrm/engine/ranks/ranks.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/engine/schedule/threads.hpp"
 #include "scrm/io/file/error.hpp"
@@ -86,13 +88,13 @@ bool draws_replicates(const EvaluateOptions& options) {
 /// Replicates are drawn anew for as many columns as fit the memory: their bits stay the same.
 class ReplicateTiles {
  public:
-  ReplicateTiles(const PassOutcome& outcome, const EvaluateOptions& options, int threads)
-      : table_(outcome.groups()), options_(options), threads_(threads) {
+  ReplicateTiles(const PassOutcome& outcome, const EvaluateOptions& options, const PassOptions& pass)
+      : table_(outcome.groups()), options_(options), threads_(pass.threads), stop_(pass.stop) {
     if (outcome.memory_left == 0) return;
     MemoryLedger ledger(outcome.memory_left);
     const std::size_t column = bootstrap_column_bytes(options.replicates);
     const std::size_t thread = bootstrap_thread_bytes(table_.layout) + kThreadBytes;
-    const auto most = static_cast<std::size_t>(resolve_threads(threads));
+    const auto most = static_cast<std::size_t>(resolve_threads(pass.threads));
     threads_ = static_cast<int>(std::clamp<std::size_t>((ledger.left() - column) / thread, 1, most));
     ledger.charge(static_cast<std::size_t>(threads_) * thread, "drawing bootstrap replicates", "fewer --replicates");
     together_ = std::max<std::size_t>(1, ledger.left() / column);
@@ -103,8 +105,8 @@ class ReplicateTiles {
   void each(std::span<const EstimateColumn> columns, Take take) const {
     for (std::size_t first = 0; first < columns.size(); first += together_) {
       const std::size_t count = std::min(together_, columns.size() - first);
-      std::vector<std::vector<double>> values =
-          bootstrap_replicates(table_, options_.seed, options_.replicates, columns.subspan(first, count), threads_);
+      std::vector<std::vector<double>> values = bootstrap_replicates(table_, options_.seed, options_.replicates,
+                                                                     columns.subspan(first, count), threads_, stop_);
       for (std::size_t c = 0; c < count; ++c) take(first + c, std::move(values[c]));
     }
   }
@@ -113,6 +115,7 @@ class ReplicateTiles {
   const GroupTable& table_;
   const EvaluateOptions& options_;
   int threads_;
+  const StopToken& stop_;
   std::size_t together_ = std::numeric_limits<std::size_t>::max() / 2;
 };
 
@@ -152,7 +155,7 @@ void add_simultaneous(const PassOutcome& outcome, const std::vector<double>& tot
 /// What groups of rows say of every column.
 std::vector<EstimateFacts> estimate_facts(const PassOutcome& outcome, const std::vector<double>& totals,
                                           const std::vector<EstimateColumn>& columns, const EvaluateOptions& options,
-                                          int threads) {
+                                          const PassOptions& pass) {
   std::vector<EstimateFacts> facts(columns.size());
   std::map<std::pair<std::size_t, const Estimator*>, std::optional<Shape>> of_values;
   for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -167,7 +170,7 @@ std::vector<EstimateFacts> estimate_facts(const PassOutcome& outcome, const std:
       shape = with_hidden_skewness(*shape, *value);
   }
   if (!draws_replicates(options)) return facts;
-  const ReplicateTiles tiles(outcome, options, threads);
+  const ReplicateTiles tiles(outcome, options, pass);
   if (options.simultaneous) {
     add_simultaneous(outcome, totals, columns, tiles, options, facts);
     return facts;
@@ -227,7 +230,8 @@ PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& 
                           .clusters = out.clusters.get(),
                           .sequence_centre = {},
                           .smoothed = {},
-                          .model = options.model.get()};
+                          .model = options.model.get(),
+                          .ranked = pass.ranks != nullptr && !pass.ranks->alone()};
   if (extra.smoothed) extras.smoothed = smoothing_grid(options, source.rows());
   if (options.interval == IntervalKind::sequence && options.outcome_range && options.max_weight)
     extras.sequence_centre = KnownBounds{.outcome = *options.outcome_range}.centre();
@@ -235,6 +239,7 @@ PassOutcome run_evaluation_pass(Source& source, const std::vector<NamedPolicy>& 
   PassResult result = run_pass(source, reduction, inner);
   out.audit = std::move(result.audit);
   if (result.sums) out.sums = std::move(static_cast<EvaluationReduction::Sums&>(*result.sums).sums);
+  if (out.clusters && extras.ranked) out.clusters->add(std::exchange(out.sums.clusters, {}));
   return out;
 }
 
@@ -305,7 +310,7 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   report.clusters_merged = clustered && outcome.clusters->merged();
   const std::vector<double> totals = outcome.groups().totals();
   const std::vector<EstimateFacts> facts =
-      estimate_facts(outcome, totals, estimate_columns(chosen, baseline), options, pass.threads);
+      estimate_facts(outcome, totals, estimate_columns(chosen, baseline), options, pass);
   if (clustered && *report.clusters > 1)
     report.loss_error = shape_of_losses(outcome.groups(), totals).standard_error;
   else if (!clustered && used > 1)

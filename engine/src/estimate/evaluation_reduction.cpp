@@ -27,6 +27,7 @@ EvaluationReduction::EvaluationReduction(const std::vector<NamedPolicy>& policie
       extra_(extra),
       baseline_(baseline),
       num_actions_(source.schema().num_actions),
+      blocks_(source.blocks()),
       extras_(extras),
       layout_(policies.size(), extra) {
   for (const NamedPolicy& named : policies)
@@ -56,6 +57,10 @@ ReductionBytes EvaluationReduction::bytes() const {
   constexpr std::size_t kEpochs = 64;  // twice as many as any number of rows has, for vectors that grow
   if (extras_.sequence_centre) bytes.partial += policies_.size() * 2 * kEpochs * sizeof(Moments);
   if (extras_.clusters != nullptr) bytes.waiting += ClusterGroups::block_bytes(layout_);
+  // Once as they are, and once as a message.
+  if (extras_.clusters != nullptr && extras_.ranked)
+    bytes.fixed += 2 * static_cast<std::size_t>(blocks_) * ClusterGroups::block_bytes(layout_);
+  if (extras_.rows != nullptr && extras_.ranked) bytes.fixed += 2 * extras_.rows->table().sums.size() * sizeof(double);
   if (extras_.rows != nullptr && extras_.rows->by_block())
     bytes.waiting += layout_.width() * sizeof(double) + policies_.size() * sizeof(TopRows);
   for (std::size_t p = 0; p < policies_.size(); ++p) {
@@ -152,11 +157,38 @@ void EvaluationReduction::merge(Partial& earlier, const Partial& later) const {
 
 void EvaluationReduction::visit_in_order(Partial& part) const {
   EvaluationSums& sums = static_cast<Sums&>(part).sums;
-  if (extras_.clusters != nullptr) extras_.clusters->add(sums.clusters);
   for (const BlockSums& block : sums.blocks) extras_.rows->add_block_sums(block);
   // Their memory too: the next blocks of this partial may be few.
   sums.blocks = {};
+  if (extras_.ranked) return;
+  if (extras_.clusters != nullptr) extras_.clusters->add(sums.clusters);
   sums.clusters = {};
+}
+
+void EvaluationSums::transfer(ByteStream& bytes) {
+  using scrm::transfer;
+  transfer(bytes, loss);
+  transfer(bytes, weights);
+  transfer(bytes, additive);
+  transfer(bytes, given);
+  transfer(bytes, difference);
+  transfer(bytes, additive_difference);
+  transfer(bytes, given_difference);
+  transfer(bytes, clusters);
+  transfer(bytes, epochs);
+  transfer(bytes, epoch_differences);
+  transfer(bytes, smoothed);
+  transfer(bytes, model);
+  transfer(bytes, tuned);
+  transfer(bytes, model_difference);
+}
+
+void EvaluationReduction::transfer(Partial& sums, ByteStream& bytes) const {
+  static_cast<Sums&>(sums).sums.transfer(bytes);
+}
+
+void EvaluationReduction::transfer_kept(BlockRange blocks, ByteStream& bytes) const {
+  if (extras_.rows != nullptr) extras_.rows->transfer(blocks.first * kBlockRows, blocks.end * kBlockRows, bytes);
 }
 
 bool EvaluationReduction::has_labels(std::size_t p) const {

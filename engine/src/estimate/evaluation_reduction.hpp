@@ -26,7 +26,8 @@ struct EvaluationSums {
   std::vector<DifferenceSums> difference;
   std::vector<AdditiveSums> additive_difference;
   std::vector<Moments> given_difference;  ///< [policies, transforms]
-  // On their way to the groups: empty as soon as the blocks' turn has come.
+  // On their way to the groups: empty as soon as the blocks' turn has come. Those of clusters, which are added up in
+  // the order of all rows, wait for the end of the pass where ranks share them.
   std::vector<BlockSums> blocks;
   ClusterEntries clusters;
   // w (y − centre), and (w − u) (y − centre) with a baseline; empty unless they are asked for.
@@ -36,6 +37,8 @@ struct EvaluationSums {
   std::vector<ModelSums> model;
   std::vector<Moments> tuned;  ///< [policies, estimators, scales]
   std::vector<ModelDifference> model_difference;
+
+  void transfer(ByteStream& bytes);
 };
 
 /// What a pass fills beside its sums, each null or empty where it is not wanted.
@@ -45,6 +48,7 @@ struct EvaluationExtras {
   std::optional<double> sequence_centre;  ///< for EvaluationSums::epochs
   std::vector<SmoothedTerms> smoothed;    ///< of one policy, without rows; empty where they are not wanted
   const OutcomeModel* model = nullptr;    ///< with ExtraTerms::model
+  bool ranked = false;                    ///< several ranks share the rows: EvaluationSums::clusters keeps its entries
 };
 
 class EvaluationReduction final : public SizedReduction {
@@ -62,6 +66,8 @@ class EvaluationReduction final : public SizedReduction {
   void compute(const Block& block, Partial& out) const override;
   void merge(Partial& earlier, const Partial& later) const override;
   void visit_in_order(Partial& part) const override;
+  void transfer(Partial& sums, ByteStream& bytes) const override;
+  void transfer_kept(BlockRange blocks, ByteStream& bytes) const override;
 
  private:
   /// The baseline's columns of a block, where it is a policy.
@@ -97,6 +103,7 @@ class EvaluationReduction final : public SizedReduction {
   Baseline baseline_;
   std::vector<std::size_t> order_;  // of policies in a block: the baseline first
   int num_actions_;
+  std::int64_t blocks_;  // of the source
   EvaluationExtras extras_;
   GroupLayout layout_;
   std::vector<bool> model_applies_;  // to each policy

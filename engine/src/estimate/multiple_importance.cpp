@@ -20,6 +20,11 @@ namespace {
 struct TermSums {
   std::vector<Moments> per_rollout;
   std::vector<PairMoments> pairs;  // (0,1), (0,2), …, (1,2), …
+
+  void transfer(ByteStream& bytes) {
+    scrm::transfer(bytes, per_rollout);
+    scrm::transfer(bytes, pairs);
+  }
 };
 
 constexpr int kWeightings = 2;  // naive, balance
@@ -109,6 +114,11 @@ class MisReduction final : public SizedReduction {
     for (std::size_t unit = 0; unit < into.terms.size(); ++unit) merge_terms(into.terms[unit], from.terms[unit]);
     for (std::size_t unit = 0; unit < into.differences.size(); ++unit)
       merge_terms(into.differences[unit], from.differences[unit]);
+  }
+
+  void transfer(Partial& sums, ByteStream& bytes) const override {
+    scrm::transfer(bytes, static_cast<Sums&>(sums).terms);
+    scrm::transfer(bytes, static_cast<Sums&>(sums).differences);
   }
 
  private:

@@ -51,6 +51,10 @@ class HistogramReduction final : public SizedReduction {
     for (std::size_t p = 0; p < into.size(); ++p) into[p].merge(from[p]);
   }
 
+  void transfer(Partial& sums, ByteStream& bytes) const override {
+    scrm::transfer(bytes, static_cast<Counts&>(sums).policies);
+  }
+
  private:
   const std::vector<NamedPolicy>& policies_;
   mutable Pool<PolicyScratch> scratch_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ranks/eigen_bytes.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
 #include "scrm/kernels/scores/context_matrix.hpp"
 #include "scrm/kernels/scores/scores.hpp"
@@ -54,6 +55,11 @@ struct FeatureMoments {
     mean.array() += delta * (later.rows / total);
     square_sum.array() += later.square_sum.array() + delta.square() * (rows * (later.rows / total));
     rows = total;
+  }
+  void transfer(ByteStream& bytes) {
+    scrm::transfer(bytes, rows);
+    scrm::transfer(bytes, mean);
+    scrm::transfer(bytes, square_sum);
   }
 };
 

@@ -8,8 +8,12 @@
 #include <span>
 #include <utility>
 
+#include "learn/learning_model.hpp"
+#include "learn/model_start.hpp"
 #include "learn/searches.hpp"
+#include "scrm/engine/estimate/ridge_model.hpp"
 #include "scrm/engine/pass/row_split.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/spelling.hpp"
 
@@ -52,6 +56,30 @@ Splits split(Source& source, const LearnOptions& options, const PassOptions& pas
   return out;
 }
 
+/// Who scores held-out rows: what assumes that the model is right cannot say whether it is.
+const Estimator& judge_of(const LearnOptions& options, const Schema& schema) {
+  const Estimator& estimator = *options.rules.estimator;
+  const bool uncorrected =
+      estimator.learning->form == RiskForm::model && estimator.learning->correction == Correction::none;
+  if (!uncorrected && options.judge == LambdaJudge::objective) return estimator;
+  return schema.action_kind == ActionKind::multilabel && schema.label_propensity ? kAdditiveDrEstimator : kDrEstimator;
+}
+
+/// The models of all splits, each fitted to the larger part alone; none where nobody needs them.
+std::vector<LearningModel> models_of(Source& source, const Splits& splits, const LearnOptions& options,
+                                     PassOptions& pass) {
+  std::vector<LearningModel> out;
+  if (!judge_of(options, source.schema()).needs_model) return out;
+  out.reserve(splits.train.size());
+  MemoryLedger ledger(pass.memory);
+  for (const RowMask& rows : splits.train) {
+    out.emplace_back(options.model ? options.model : fit_model(source, &rows, options, pass), source, pass);
+    ledger.charge(out.back().bytes(), "the model's predictions", "one --lambda instead of auto");
+    pass.memory = ledger.left();
+  }
+  return out;
+}
+
 /// λ whose searches fit into memory at once. They are scored and let go before the next.
 std::size_t lambdas_together(const ObjectiveProblem& problem, std::size_t lambdas, std::size_t memory) {
   if (memory == 0) return lambdas;
@@ -62,11 +90,21 @@ std::size_t lambdas_together(const ObjectiveProblem& problem, std::size_t lambda
 
 }  // namespace
 
+std::shared_ptr<const OutcomeModel> fit_model(Source& source, const RowMask* rows, const LearnOptions& options,
+                                              const PassOptions& pass) {
+  const LearningRule& rule = *options.rules.estimator->learning;
+  const bool residuals = rule.form != RiskForm::model || rule.correction != Correction::none;
+  return fit_ridge_model(source, {.skip_bad_rows = options.skip_bad_rows, .rows = rows, .cross_fitted = residuals},
+                         pass);
+}
+
 std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& problem, const LearnOptions& options,
                                        const PassOptions& pass) {
   const std::size_t together = lambdas_together(problem, options.lambdas.size(), pass.memory);
-  const PassOptions inner = beside_searches(source, problem.policy, together * kSplits, 2 * kSplits + 3, pass);
+  PassOptions inner = beside_searches(source, problem.policy, together * kSplits, 2 * kSplits + 3, pass);
   const Splits splits = split(source, options, inner);
+  const std::vector<LearningModel> models = models_of(source, splits, options, inner);
+  const auto model_of = [&](std::size_t split) { return models.empty() ? nullptr : &models[split]; };
   LearnOptions part = options;
   std::vector<LambdaScore> scores;
   for (std::size_t first = 0; first < options.lambdas.size(); first += together) {
@@ -78,10 +116,12 @@ std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& p
     }
     std::vector<Search> searches;
     for (const double lambda : lambdas) {
-      for (const RowMask& rows : splits.train) {
+      for (std::size_t s = 0; s < splits.train.size(); ++s) {
         ObjectiveProblem one = problem;
         one.rules.lambda = lambda;
-        one.rows = &rows;
+        one.rows = &splits.train[s];
+        one.model = model_of(s);
+        if (problem.model != nullptr) one.policy = best_start(source, one, inner, options.skip_bad_rows);
         searches.push_back({.start = std::move(one)});
       }
     }
@@ -91,9 +131,11 @@ std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& p
       require_objective(searches[i].result);
       ObjectiveProblem one = problem;
       one.policy = std::move(searches[i].result.policy);
+      one.rules.estimator = &judge_of(options, source.schema());
       one.rules.lambda = 0;
       one.rules.l2 = 0;
       one.rows = &splits.test[i % splits.test.size()];
+      one.model = model_of(i % splits.test.size());
       held_out.push_back(std::move(one));
     }
     searches.clear();

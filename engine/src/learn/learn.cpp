@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "learn/lambda_choice.hpp"
+#include "learn/learning_model.hpp"
+#include "learn/model_start.hpp"
 #include "learn/searches.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/engine/pass/masked_source.hpp"
@@ -49,15 +51,38 @@ Moments masked_loss_moments(Source& source, const RowMask* rows, const LearnOpti
   return moments;
 }
 
-void require_learnable_scale(const PolicyKindDefinition& kind, double min_scale) {
+void require_learnable_scale(const PolicyKindDefinition& kind, const Estimator& estimator, double min_scale) {
   if (kind.scale_gradient == nullptr) {
     throw Error(ErrorKind::usage,
                 fmt::format("the scale of {} policies cannot be learned: their kind {}", kind.format.kind.name(),
                             kind.format.scale.empty() ? "has none" : "has no gradient of it"));
   }
+  if (estimator.needs_model) {
+    throw Error(ErrorKind::usage,
+                fmt::format("the scale cannot be learned with '{}': what a model expects of actions has "
+                            "no gradient by it; give a number, or an estimator without a model",
+                            estimator.name));
+  }
   if (!(min_scale > 0) || !std::isfinite(min_scale)) {
     throw Error(ErrorKind::usage, fmt::format("the least scale is {}, but must be above zero", min_scale));
   }
+}
+
+void require_model_gradient(const LearnOptions& options, const PolicyKindDefinition& kind, const TargetPolicy& policy) {
+  const Estimator& estimator = *options.rules.estimator;
+  const auto refuse = [&](const std::string& reason) {
+    throw Error(ErrorKind::usage, fmt::format("'{}' cannot be learned with: {}", estimator.name, reason));
+  };
+  if (kind.expectation_gradient == nullptr)
+    refuse(fmt::format("{} policies have no gradient of what a model expects of them", kind.format.kind.name()));
+  if (estimator.learning->correction == Correction::labels && kind.label_gradient == nullptr)
+    refuse(fmt::format("{} policies have no gradient of single labels", kind.format.kind.name()));
+  if (!options.model) return;
+  if (options.model->coefficient_columns() == 0)
+    refuse(
+        "the model's predictions are known for the logged actions alone, and learning asks for those of all; leave "
+        "the model out, and a ridge model is fitted");
+  if (const std::string reason = options.model->inapplicable_reason(policy); !reason.empty()) refuse(reason);
 }
 
 void require_valid(const Source& source, const Policy& start, const LearnOptions& options) {
@@ -77,6 +102,7 @@ void require_valid(const Source& source, const Policy& start, const LearnOptions
                 fmt::format("'{}' learns label by label, and {} policies have no gradient of single labels",
                             estimator.name, start.kind.name()));
   }
+  if (estimator.learning->form == RiskForm::model) require_model_gradient(options, kind, *policy);
   for (const double lambda : options.lambdas) {
     if (!(lambda >= 0) || !std::isfinite(lambda)) {
       throw Error(ErrorKind::usage, fmt::format("lambda is {}, but must be zero or above", lambda));
@@ -87,7 +113,7 @@ void require_valid(const Source& source, const Policy& start, const LearnOptions
   }
   if (options.rules.l2 < 0) throw Error(ErrorKind::usage, "l2 must be zero or above");
   require_valid_parameters(options.alpha, options.clip);
-  if (options.min_scale) require_learnable_scale(kind, *options.min_scale);
+  if (options.min_scale) require_learnable_scale(kind, estimator, *options.min_scale);
   if (options.restarts < 1) throw Error(ErrorKind::usage, "restarts must be at least one");
   if (const auto& bound = options.minimize.bound) {
     if (!(bound->first < bound->second)) throw Error(ErrorKind::usage, "the lower bound must lie below the upper one");
@@ -210,6 +236,7 @@ std::vector<LearnedPolicy> fit(Source& source, const ObjectiveProblem& problem, 
   for (const double lambda : lambdas) {
     ObjectiveProblem one = problem;
     one.rules.lambda = lambda;
+    one.policy = best_start(source, one, inner, options.skip_bad_rows);
     add_restarts(one, options, twice, searches);
   }
   searches.front().report = report;
@@ -263,6 +290,18 @@ double automatic_clip(Source& source, const Policy& start, const LearnOptions& o
   return clip;
 }
 
+/// The parameter that `evaluate` tunes for the start policy, where none is given.
+double automatic_shrinkage(Source& source, const Policy& start, const LearnOptions& options,
+                           const std::shared_ptr<const OutcomeModel>& model, const PassOptions& pass) {
+  EvaluateOptions evaluation;
+  evaluation.estimators = {options.rules.estimator->name};
+  evaluation.model = model;
+  evaluation.skip_bad_rows = options.skip_bad_rows;
+  const std::vector<NamedPolicy> policies = {{"start", make_target_policy(start, source.schema(), "the start policy")}};
+  const EvaluationReport report = evaluate(source, policies, evaluation, pass);
+  return report.policies.front().estimates.front().parameter.value_or(ObjectiveRules{}.shrinkage);
+}
+
 }  // namespace
 
 double theory_lambda(double parameters, double rows) {
@@ -279,9 +318,10 @@ Policy zero_policy(PolicyKind kind, FeatureMap features, const Schema& schema) {
   return policy;
 }
 
-LearnReport learn(Source& source, const Policy& start, const LearnOptions& options, const PassOptions& pass) {
+LearnReport learn(Source& source, const Policy& start, const LearnOptions& options, const PassOptions& whole) {
   require_valid(source, start, options);
   LearnReport report;
+  PassOptions pass = whole;
   report.loss = masked_loss_moments(source, options.rows, options, pass);
   const double n = report.loss.count;
   if (n == 0) throw Error(ErrorKind::data, "there are no rows to learn from");
@@ -296,6 +336,23 @@ LearnReport learn(Source& source, const Policy& start, const LearnOptions& optio
   }
   LearnOptions searching = options;
   searching.minimize.unbounded = options.min_scale ? 1 : 0;  // a bound is one of θ
+  if (options.rules.estimator->learning->form == RiskForm::smoothed) {
+    problem.rules.smoothing = report.alpha = options.alpha.value_or(1 / std::sqrt(n));
+    problem.rules.largest_loss = std::max(0.0, report.loss.highest);
+  }
+  std::optional<LearningModel> columns;
+  if (options.rules.estimator->needs_model) {
+    report.model = options.model ? options.model : fit_model(source, options.rows, options, pass);
+    columns.emplace(report.model, source, pass);
+    problem.model = &*columns;
+    MemoryLedger ledger(pass.memory);
+    ledger.charge(columns->bytes(), "the model's predictions", "fewer actions");
+    pass.memory = ledger.left();
+  }
+  if (options.rules.estimator->tuned) {
+    problem.rules.shrinkage = report.shrinkage =
+        options.shrinkage ? *options.shrinkage : automatic_shrinkage(source, start, options, report.model, pass);
+  }
   std::vector<double> lambdas = options.lambdas;
   if (options.lambda_rule == LambdaRule::theory) {
     lambdas = {theory_lambda(static_cast<double>(start.theta.size() + (options.min_scale ? 1 : 0)), n)};

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <span>
 
+#include "learn/learning_model.hpp"
+#include "learn/model_terms.hpp"
 #include "learn/objective_value.hpp"
 #include "learn/replayed_objective.hpp"
 #include "pass/pass_plan.hpp"
@@ -65,6 +67,12 @@ class ProblemSums {
   /// As many sums by log scale, likewise.
   double* scale_gradients() { return scale_; }
 
+  void transfer(ByteStream& bytes) {
+    scrm::transfer(bytes, terms);
+    scrm::transfer(bytes, gradients_);
+    for (double& sum : scale_) scrm::transfer(bytes, sum);
+  }
+
  private:
   static auto weight_or_null(auto& sums) -> decltype(sums.gradients_.data()) {
     return sums.has_weight_ ? sums.gradients_.data() + 2 * sums.size_ : nullptr;
@@ -99,8 +107,10 @@ void merge_sums(ProblemSums& into, const ProblemSums& from, double mean_loss) {
 /// Columns of kBlockRows numbers that the gradient of one problem needs at once.
 std::size_t gradient_columns(const ObjectiveProblem& problem, const Schema& schema) {
   const auto outputs = static_cast<std::size_t>(problem.policy.outputs);
-  const bool labels = risk_form(problem) == RiskForm::labels;
-  const std::size_t panel = problem.policy.features != FeatureMap::linear ? kPanelColumns : 0;
+  const bool model = risk_form(problem) == RiskForm::model;
+  const bool labels = risk_form(problem) == RiskForm::labels || model;
+  const std::size_t panel = (problem.policy.features != FeatureMap::linear ? kPanelColumns : 0) +
+                            (model ? problem.model->scratch_columns() : 0);
   if (!labels && has_tiled_gradient(problem.policy, schema)) return panel + outputs / (kBlockRows / kScoreTileRows) + 1;
   const std::size_t sets = labels || risk_form(problem) == RiskForm::ratio ? 3 : 2;
   // A sparse context's products, by features, before they are turned into rows of theta.
@@ -155,6 +165,10 @@ class ObjectiveReduction final : public SizedReduction {
       }
       if (risk_form(problems_[p]) == RiskForm::labels) {
         add_additive_terms(block, keep, p, *scratch, sums);
+      } else if (risk_form(problems_[p]) == RiskForm::model) {
+        add_model_terms(block, keep, p, *scratch, sums);
+      } else if (risk_form(problems_[p]) == RiskForm::smoothed) {
+        add_smoothed_terms(block, keep, p, *scratch, sums);
       } else if (has_fused_terms(block, problems_[p])) {
         const Policy& policy = problems_[p].policy;
         sums.terms = gaussian_terms(block, keep, {policy.theta.data(), policy.scale}, term_options(problems_[p].rules),
@@ -170,6 +184,10 @@ class ObjectiveReduction final : public SizedReduction {
       merge_sums(static_cast<Sums&>(earlier).problems[p], static_cast<const Sums&>(later).problems[p],
                  problems_[p].rules.mean_loss);
     }
+  }
+
+  void transfer(Partial& sums, ByteStream& bytes) const override {
+    for (ProblemSums& one : static_cast<Sums&>(sums).problems) one.transfer(bytes);
   }
 
  private:
@@ -268,6 +286,32 @@ class ObjectiveReduction final : public SizedReduction {
     matrices_[p].scores(block, scratch, slopes);
     policy_kind(problem.policy.kind).label_gradient(problem.policy, block, slopes, probability);
     sums.terms = additive_terms(block, keep, probability, problem.rules.alpha, problem.rules.mean_loss, slopes, second);
+    add_products(block, problem, slopes, scratch, sums);
+  }
+
+  /// Of other losses: w p g is linear in π, so that all else is as for an average.
+  void add_smoothed_terms(const Block& block, const std::uint8_t* keep, std::size_t p, PolicyScratch& scratch,
+                          ProblemSums& sums) const {
+    const ObjectiveRules& rules = problems_[p].rules;
+    alignas(kColumnAlignment) double smoothed[kBlockRows] = {};
+    for (int i = 0; i < block.rows; ++i) {
+      const double propensity = block.propensity != nullptr ? block.propensity[i] : std::exp(block.log_propensity[i]);
+      const double gain = rules.smoothing / propensity * (rules.largest_loss - block.loss[i]);
+      smoothed[i] = -propensity / rules.smoothing * std::log1p(gain);
+    }
+    Block other = block;
+    other.loss = smoothed;
+    add_weighted_terms(other, keep, p, scratch, sums);
+  }
+
+  void add_model_terms(const Block& block, const std::uint8_t* keep, std::size_t p, PolicyScratch& scratch,
+                       ProblemSums& sums) const {
+    const ObjectiveProblem& problem = problems_[p];
+    const std::int64_t columns = kModelTermSets * static_cast<std::int64_t>(problem.policy.outputs);
+    double* slopes = scratch.columns(PolicyScratch::kCallerSlot, columns);
+    const LearningModel::OfBlock model = problem.model->of(block, scratch);
+    matrices_[p].scores(block, scratch, slopes);
+    sums.terms = model_terms(block, keep, problem, model, slopes);
     add_products(block, problem, slopes, scratch, sums);
   }
 

@@ -28,7 +28,10 @@ double risk_of(const ObjectiveRules& rules, const LearningTerms& terms) {
       return terms.weight.mean > 0 ? terms.risk.mean / terms.weight.mean : rules.mean_loss;
     case RiskForm::labels:
       return terms.risk.mean + rules.mean_loss;
+    case RiskForm::smoothed:
+      return terms.risk.mean + rules.largest_loss;
     case RiskForm::average:
+    case RiskForm::model:
       break;
   }
   return terms.risk.mean + baseline_of(rules);
@@ -97,7 +100,10 @@ ObjectiveValue objective_value(const ObjectiveProblem& problem, const LearningTe
   out.gradient.resize(problem.policy.theta.size() + (rules.scale_gradient ? 1 : 0));
   if (out.rows == 0) return out;
   out.risk = risk_of(rules, terms);
-  if (risk_form(problem) != RiskForm::labels) out.ess = effective_sample_size(terms.weight);
+  if (has_weights(problem)) {
+    out.ess = effective_sample_size(terms.weight);
+    out.mean_weight = terms.weight.mean;
+  }
   out.variance = variance_of(terms);
   out.penalty = rules.lambda * root_of(rules, terms);
   if (rules.l2 > 0) out.ridge = add_ridge(problem.policy, rules.l2, out.gradient);

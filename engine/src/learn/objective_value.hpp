@@ -12,6 +12,12 @@ inline RiskForm risk_form(const ObjectiveProblem& problem) {
   return problem.rules.estimator->learning->form;
 }
 
+/// Whether each row has one weight.
+inline bool has_weights(const ObjectiveProblem& problem) {
+  const LearningRule& rule = *problem.rules.estimator->learning;
+  return rule.form != RiskForm::labels && (rule.form != RiskForm::model || rule.correction == Correction::weights);
+}
+
 /// How the kernels transform weights under these rules; the columns of WeightTransform::given are left to
 /// weighted_terms.
 TermOptions term_options(const ObjectiveRules& rules);

@@ -83,7 +83,8 @@ class ReplayedObjective {
 
 bool shares_contexts(const Schema& schema, const ObjectiveProblem& problem) {
   const Policy& policy = problem.policy;
-  return schema.replays > 1 && policy.kind == PolicyKind::multilabel && risk_form(problem) != RiskForm::labels &&
+  return schema.replays > 1 && policy.kind == PolicyKind::multilabel &&
+         (risk_form(problem) == RiskForm::average || risk_form(problem) == RiskForm::ratio) &&
          (policy.epsilon == 0 || policy.mixing == Mixing::label);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 
 #include "scrm/io/file/error.hpp"
 
@@ -48,6 +49,7 @@ void MemorySource::append(std::unique_ptr<BlockBuffer> block, int rows) {
 }
 
 void MemorySource::extend(Source& from, const PassOptions& options) {
+  assert(options.ranks == nullptr);
   const std::int64_t before = rows_;
   std::int64_t held = 0;
   for (const StoredBlock& block : blocks_) held += block.rows;
@@ -98,6 +100,7 @@ std::unique_ptr<BlockGroup> MemorySource::fetch(std::int64_t, int) {
 
 Block MemorySource::load(BlockGroup&, std::int64_t index, BlockLoader&, Audit&) const {
   const StoredBlock& held = blocks_[static_cast<std::size_t>(index)];
+  assert(held.buffer != nullptr);  // another rank's
   return held.buffer->view(index * kBlockRows, held.rows);
 }
 

@@ -6,22 +6,32 @@
 
 #include "pass/merge_tree.hpp"
 #include "pass/pass_plan.hpp"
+#include "pass/rank_partials.hpp"
 #include "schedule/arena.hpp"
+#include "scrm/engine/ranks/ranks.hpp"
 
 namespace scrm {
 namespace {
 
 /// What one pass shares between its stages.
 struct PassState {
-  PassState(Source& rows, const Reduction& what)
-      : source(rows), reduction(what), pool([&what] { return what.make(); }), tree(what) {}
+  PassState(Source& rows, const Reduction& what, BlockRange range, const StopToken& token)
+      : source(rows),
+        reduction(what),
+        blocks(range),
+        stop(token),
+        pool([&what] { return what.make(); }),
+        tree(what),
+        next_block(range.first) {}
 
   Source& source;
   const Reduction& reduction;
+  BlockRange blocks;  // of the source, that are reduced here
+  const StopToken& stop;
   PartialPool pool;
   MergeTree tree;
   Audit audit;
-  std::int64_t next_block = 0;
+  std::int64_t next_block;
 };
 
 /// A group of blocks on its way through the stages.
@@ -29,7 +39,7 @@ struct Item {
   std::int64_t first_block = 0;
   int blocks = 0;
   std::unique_ptr<BlockGroup> rows;
-  PartialLease sums;
+  std::vector<MergeNode> sums;
   Audit audit;
 };
 
@@ -39,10 +49,12 @@ std::unique_ptr<BlockLoader> make_loader(const PassState& pass) {
 
 /// Serial: the only stage that touches the source's files.
 std::shared_ptr<Item> fetch_next(PassState& pass) {
-  const std::int64_t left = pass.source.blocks() - pass.next_block;
+  // Groups end where they do in the whole source, wherever this one begins.
+  const std::int64_t group = pass.source.group_blocks();
+  const std::int64_t end = std::min(pass.blocks.end, (pass.next_block / group + 1) * group);
   auto item = std::make_shared<Item>();
   item->first_block = pass.next_block;
-  item->blocks = static_cast<int>(std::min<std::int64_t>(left, pass.source.group_blocks()));
+  item->blocks = static_cast<int>(end - pass.next_block);
   item->rows = pass.source.fetch(item->first_block, item->blocks);
   pass.next_block += item->blocks;
   return item;
@@ -52,22 +64,28 @@ std::shared_ptr<Item> fetch_next(PassState& pass) {
 void reduce_group(PassState& pass, BlockLoader& loader, Item& item) {
   MergeTree tree(pass.reduction);
   for (std::int64_t index = item.first_block; index < item.first_block + item.blocks; ++index) {
+    pass.stop.check();
     const Block block = pass.source.load(*item.rows, index, loader, item.audit);
     PartialLease partial = pass.pool.lease();
     pass.reduction.compute(block, *partial);
-    tree.add(std::move(partial));
+    tree.add({index, 0, std::move(partial)});
   }
   item.rows.reset();
-  item.sums = tree.finish();
+  item.sums = tree.take();
 }
 
 /// Serial, in order: the upper part of the tree.
 void merge_group(PassState& pass, Item& item, const Progress& progress) {
-  pass.reduction.visit_in_order(*item.sums);
-  pass.tree.add(std::move(item.sums));
+  for (MergeNode& node : item.sums) {
+    pass.reduction.visit_in_order(*node.partial);
+    pass.tree.add(std::move(node));
+  }
   pass.audit.merge(item.audit);
   if (!progress) return;
-  progress(std::min(pass.source.rows(), (item.first_block + item.blocks) * kBlockRows), pass.source.rows());
+  // Other ranks are about as far as this one.
+  const auto done = static_cast<double>(item.first_block + item.blocks - pass.blocks.first);
+  const auto all = static_cast<double>(pass.blocks.end - pass.blocks.first);
+  progress(static_cast<std::int64_t>(static_cast<double>(pass.source.rows()) * (done / all)), pass.source.rows());
 }
 
 void run_pipeline(PassState& pass, const PassPlan& plan, const Progress& progress) {
@@ -75,7 +93,7 @@ void run_pipeline(PassState& pass, const PassPlan& plan, const Progress& progres
   Pool<BlockLoader> loaders([&pass] { return make_loader(pass); });
   using ItemPtr = std::shared_ptr<Item>;
   const auto fetch_stage = [&pass](tbb::flow_control& control) -> ItemPtr {
-    if (pass.next_block == pass.source.blocks()) {
+    if (pass.next_block == pass.blocks.end) {
       control.stop();
       return nullptr;
     }
@@ -94,21 +112,30 @@ void run_pipeline(PassState& pass, const PassPlan& plan, const Progress& progres
   });
 }
 
+void run_blocks(PassState& pass, const PassOptions& options) {
+  const auto* sized = dynamic_cast<const SizedReduction*>(&pass.reduction);
+  const PassPlan plan = plan_pass(pass.source, sized != nullptr ? sized->bytes() : ReductionBytes{}, options);
+  if (plan.threads > 1) return run_pipeline(pass, plan, options.progress);
+  const std::unique_ptr<BlockLoader> loader = make_loader(pass);
+  while (pass.next_block < pass.blocks.end) {
+    const std::shared_ptr<Item> item = fetch_next(pass);
+    reduce_group(pass, *loader, *item);
+    merge_group(pass, *item, options.progress);
+  }
+}
+
 }  // namespace
 
 PassResult run_pass(Source& source, const Reduction& reduction, const PassOptions& options) {
-  PassState pass(source, reduction);
-  const auto* sized = dynamic_cast<const SizedReduction*>(&reduction);
-  const PassPlan plan = plan_pass(source, sized != nullptr ? sized->bytes() : ReductionBytes{}, options);
-  if (plan.threads == 1) {
-    const std::unique_ptr<BlockLoader> loader = make_loader(pass);
-    while (pass.next_block < source.blocks()) {
-      const std::shared_ptr<Item> item = fetch_next(pass);
-      reduce_group(pass, *loader, *item);
-      merge_group(pass, *item, options.progress);
-    }
+  Ranks* ranks = options.ranks != nullptr && !options.ranks->alone() ? options.ranks : nullptr;
+  PassState pass(source, reduction,
+                 ranks != nullptr ? source.share(ranks->rank(), ranks->size()) : BlockRange{0, source.blocks()},
+                 options.stop);
+  if (ranks != nullptr) {
+    join_ranks(*ranks, {reduction, source.blocks(), pass.blocks, pass.pool, pass.tree, pass.audit},
+               [&] { run_blocks(pass, options); });
   } else {
-    run_pipeline(pass, plan, options.progress);
+    run_blocks(pass, options);
   }
   return {std::unique_ptr<Reduction::Partial>(pass.tree.finish().release()), std::move(pass.audit)};
 }

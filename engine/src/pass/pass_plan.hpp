@@ -25,6 +25,7 @@ class SizedReduction : public Reduction {
 struct PassPlan {
   int threads = 1;
   int groups_in_flight = 1;
+  bool ranked = false;  ///< partials of other ranks come as messages
 };
 
 /// Bytes that a pass holds at most under a plan.

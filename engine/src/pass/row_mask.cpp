@@ -39,6 +39,11 @@ RowMask RowMask::operator~() const {
   return out;
 }
 
+std::span<std::uint64_t> RowMask::words(std::int64_t first, std::int64_t end) noexcept {
+  const auto from = static_cast<std::size_t>(first / 64);
+  return std::span(words_).subspan(from, std::min(words_.size(), static_cast<std::size_t>((end + 63) / 64)) - from);
+}
+
 void RowMask::expand(std::int64_t first, int n, std::uint8_t* out) const noexcept {
   int i = 0;
   if (first % 64 == 0) {

@@ -10,6 +10,41 @@ namespace scrm {
 // Blocks of one mask are filled by different threads: they must not share words.
 static_assert(kBlockRows % 64 == 0);
 
+namespace {
+
+/// Marks the rows of clusters in masks, which are all that a pass leaves.
+class ClusterSplit final : public Reduction {
+ public:
+  ClusterSplit(std::vector<RowMask>& masks, double share, std::uint64_t seed, std::span<const std::uint32_t> splits)
+      : masks_(masks), share_(share), seed_(seed), splits_(splits) {}
+
+  std::unique_ptr<Partial> make() const override { return std::make_unique<Partial>(); }
+  void compute(const Block& block, Partial&) const override {
+    for (int i = 0; i < block.rows; ++i) {
+      const auto cluster = static_cast<std::uint64_t>(block.cluster[i]);
+      for (std::size_t s = 0; s < splits_.size(); ++s) {
+        if (split_draw(seed_, splits_[s], cluster) < share_) masks_[s].set(block.first_row + i);
+      }
+    }
+  }
+  void merge(Partial&, const Partial&) const override {}
+  void transfer(Partial&, ByteStream&) const override {}
+  void transfer_kept(BlockRange blocks, ByteStream& bytes) const override {
+    for (RowMask& mask : masks_) {
+      const std::span<std::uint64_t> words = mask.words(blocks.first * kBlockRows, blocks.end * kBlockRows);
+      bytes.raw(words.data(), words.size_bytes());
+    }
+  }
+
+ private:
+  std::vector<RowMask>& masks_;
+  double share_;
+  std::uint64_t seed_;
+  std::span<const std::uint32_t> splits_;
+};
+
+}  // namespace
+
 SplitUnit split_unit(const Schema& schema) noexcept {
   return schema.cluster ? SplitUnit::cluster : SplitUnit::row;
 }
@@ -24,17 +59,7 @@ std::vector<RowMask> split_rows(Source& source, SplitUnit unit, double share, st
   }
   assert(source.schema().cluster);
   masks.assign(splits.size(), RowMask(source.rows(), false));
-  struct Nothing {};
-  const auto mark = [&](const Block& block, Nothing&) {
-    for (int i = 0; i < block.rows; ++i) {
-      const auto cluster = static_cast<std::uint64_t>(block.cluster[i]);
-      for (std::size_t s = 0; s < splits.size(); ++s) {
-        if (split_draw(seed, splits[s], cluster) < share) masks[s].set(block.first_row + i);
-      }
-    }
-  };
-  run_pass(
-      source, Nothing{}, mark, [](Nothing&, const Nothing&) {}, pass);
+  run_pass(source, ClusterSplit(masks, share, seed, splits), pass);
   return masks;
 }
 

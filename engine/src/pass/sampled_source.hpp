@@ -19,9 +19,11 @@ class SampledSource final : public Source {
   explicit SampledSource(Source& source) : source_(source) {}
 
   const Schema& schema() const override { return source_.schema(); }
-  std::int64_t rows() const override {
-    const std::int64_t blocks = source_.blocks();
-    return (blocks / kStride * kTogether + std::min<std::int64_t>(blocks % kStride, kTogether)) * kBlockRows;
+  std::int64_t rows() const override { return blocks_before(source_.blocks()) * kBlockRows; }
+  /// Those of the rank's own: it may have no others in memory.
+  BlockRange share(int rank, int ranks) const override {
+    const BlockRange inner = source_.share(rank, ranks);
+    return {blocks_before(inner.first), blocks_before(inner.end)};
   }
   int group_blocks() const override { return kTogether; }
   std::size_t group_bytes() const override { return source_.group_bytes(); }
@@ -35,6 +37,9 @@ class SampledSource final : public Source {
   }
 
  private:
+  static std::int64_t blocks_before(std::int64_t inner) {
+    return inner / kStride * kTogether + std::min<std::int64_t>(inner % kStride, kTogether);
+  }
   static std::int64_t inner_index(std::int64_t index) { return index / kTogether * kStride + index % kTogether; }
 
   Source& source_;

@@ -173,6 +173,22 @@ void PropensityHistogram::merge(const PropensityHistogram& later) noexcept {
   for (std::size_t b = 0; b < counts.size(); ++b) counts[b] += later.counts[b];
 }
 
+void Summary::transfer(ByteStream& bytes) {
+  using scrm::transfer;
+  transfer(bytes, rows);
+  transfer(bytes, loss);
+  transfer(bytes, propensity);
+  transfer(bytes, log_propensity);
+  transfer(bytes, histogram);
+  transfer(bytes, action);
+  transfer(bytes, action_counts);
+  transfer(bytes, features);
+  transfer(bytes, entries_per_row);
+  transfer(bytes, entries);
+  transfer(bytes, target_weights);
+  transfer(bytes, uniform_weight);
+}
+
 std::pair<Summary, Audit> summarize(Source& source, const PassOptions& options) {
   Summary empty;
   const Schema& schema = source.schema();

@@ -1,5 +1,6 @@
 #include "scrm/engine/pass/balance_heuristic_source.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "policy/log_mixture.hpp"
@@ -12,7 +13,7 @@ class BalanceHeuristicLoader final : public BlockLoader {
   explicit BalanceHeuristicLoader(std::unique_ptr<BlockLoader> loader) : inner(std::move(loader)) {}
 
   std::unique_ptr<BlockLoader> inner;
-  PolicyScratch scratch;
+  PolicyScratch scratch, labels;
 };
 
 }  // namespace
@@ -25,13 +26,29 @@ BalanceHeuristicSource::BalanceHeuristicSource(Source& source,
 }
 
 std::size_t BalanceHeuristicSource::loader_bytes() const {
-  std::size_t scratch = 2 * kBlockRows * sizeof(double);
+  const std::size_t labels = schema_.label_propensity ? 2 * static_cast<std::size_t>(schema_.num_actions) : 0;
+  std::size_t scratch = (2 + labels) * kBlockRows * sizeof(double);
   for (const auto& policy : policies_) scratch += policy->scratch_bytes();
   return source_.loader_bytes() + scratch;
 }
 
 std::unique_ptr<BlockLoader> BalanceHeuristicSource::make_loader() const {
   return std::make_unique<BalanceHeuristicLoader>(source_.make_loader());
+}
+
+const double* BalanceHeuristicSource::label_mixture(const Block& block, PolicyScratch& scratch,
+                                                    PolicyScratch& labels) const {
+  const auto knows_labels = [](const auto& policy) { return policy->has_label_probability(); };
+  if (!std::all_of(policies_.begin(), policies_.end(), knows_labels)) return block.label_propensity;
+  const std::int64_t cells = static_cast<std::int64_t>(block.num_actions) * kBlockRows;
+  double* one = labels.columns(PolicyScratch::kCallerSlot, 2 * static_cast<std::int64_t>(block.num_actions));
+  double* mixture = one + cells;
+  std::fill_n(mixture, cells, 0.0);
+  for (std::size_t t = 0; t < policies_.size(); ++t) {
+    policies_[t]->label_probability(block, scratch, one);
+    for (std::int64_t at = 0; at < cells; ++at) mixture[at] += shares_[t] * one[at];
+  }
+  return mixture;
 }
 
 Block BalanceHeuristicSource::load(BlockGroup& group, std::int64_t index, BlockLoader& loader, Audit& audit) const {
@@ -41,6 +58,7 @@ Block BalanceHeuristicSource::load(BlockGroup& group, std::int64_t index, BlockL
   log_mixture(block, policies_, shares_, own.scratch, mixture + kBlockRows, mixture);
   block.propensity = nullptr;
   block.log_propensity = mixture;
+  if (block.label_propensity != nullptr) block.label_propensity = label_mixture(block, own.scratch, own.labels);
   return block;
 }
 

@@ -34,6 +34,13 @@ struct Sums {
     if (probability.empty()) probability.resize(later.probability.size());
     for (std::size_t k = 0; k < later.probability.size(); ++k) probability[k] += later.probability[k];
   }
+  void transfer(ByteStream& bytes) {
+    scrm::transfer(bytes, rows);
+    scrm::transfer(bytes, smallest);
+    scrm::transfer(bytes, decided);
+    scrm::transfer(bytes, inverse);
+    scrm::transfer(bytes, probability);
+  }
 };
 
 /// Takes the scores of one row, `stride` apart.

@@ -47,6 +47,13 @@ MemoryLedger MemoryLedger::of_process(std::size_t bytes) {
   return ledger;
 }
 
+MemoryLedger MemoryLedger::beyond(std::size_t held_before, std::size_t bytes) {
+  MemoryLedger ledger(bytes);
+  const std::size_t now = resident_bytes();
+  ledger.charged_ = std::min(bytes, now - std::min(now, held_before) + kReserveBytes);
+  return ledger;
+}
+
 std::size_t MemoryLedger::left() const noexcept {
   return limited_ ? std::max<std::size_t>(1, budget_ - charged_) : 0;
 }

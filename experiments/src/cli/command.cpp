@@ -1,47 +1,20 @@
 #include "cli/command.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cmath>
 #include <cstring>
-#include <fstream>
-#include <limits>
 
 #include "cli/startup/thread_reserve.hpp"
 #include "report/terminal.hpp"
+#include "scrm/engine/policy/read_policy.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/engine/schedule/threads.hpp"
 #include "scrm/experiments/environment.hpp"
 #include "scrm/io/file/error.hpp"
-#include "scrm/io/file/numbers.hpp"
 
 namespace scrm {
 namespace {
-
-/// Bytes of memory this process may use: the machine's, or less inside a container with a limit.
-std::size_t available_memory() {
-  std::size_t bytes =
-      static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  for (const char* file : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    std::size_t limit = 0;
-    if (std::ifstream(file) >> limit && limit > 0) bytes = std::min(bytes, limit);
-  }
-  return bytes;
-}
-
-/// Bytes in one unit; 0 when there is no such unit. As in the GNU tools, M is 2^20 and MB is 10^6.
-double unit_bytes(std::string unit) {
-  std::transform(unit.begin(), unit.end(), unit.begin(), [](unsigned char c) { return std::toupper(c); });
-  if (unit.empty() || unit == "B") return 1;
-  const std::size_t power = std::string("KMGT").find(unit.front());
-  if (power == std::string::npos) return 0;
-  const std::string rest = unit.substr(1);
-  if (rest.empty() || rest == "IB") return std::pow(1024.0, static_cast<double>(power) + 1);
-  return rest == "B" ? std::pow(1000.0, static_cast<double>(power) + 1) : 0;
-}
 
 /// Makes the threads that the command will use and puts the number right where there are fewer, and the memory where
 /// there is less.
@@ -77,17 +50,29 @@ void start_threads(CommonOptions& options, MainThread main_thread) {
 
 }  // namespace
 
-PassOptions CommonOptions::pass(const std::string& label) const {
-  PassOptions options;
+TaskOptions CommonOptions::task() const {
+  TaskOptions options;
   options.threads = threads;
-  options.memory = MemoryLedger::of_process(memory).left();
-  options.progress = progress_bar(label, quiet);
+  options.memory = memory;
+  options.ranks = ranks;
+  options.progress = [quiet = quiet](const std::string& label, const std::string& unit) {
+    return progress_bar(label, quiet, unit);
+  };
+  options.warn = [quiet = quiet](const std::string& text) { print_warning(text, quiet); };
   return options;
 }
 
+std::vector<PolicyFile> CommonOptions::read_policies(const std::vector<std::string>& paths) const {
+  std::vector<PolicyFile> policies;
+  for (const std::string& path : paths) policies.push_back({path, read_policy(path, task().ledger().left())});
+  return policies;
+}
+
 void add_common_options(CLI::App& command, CommonOptions& options, MainThread main_thread) {
-  options.threads = resolve_threads(0);
-  options.memory = available_memory() / 2;
+  options.threads = options.ranks != nullptr ? options.ranks->cores() : resolve_threads(0);
+  options.memory = machine_memory() / 2;
+  if (options.ranks != nullptr) options.memory /= static_cast<std::size_t>(options.ranks->local_ranks());
+  options.quiet = !options.speaks();
   command.add_flag("--json", options.json, "Machine-readable result on stdout")->group("Common");
   command.add_flag("--quiet", options.quiet, "No progress and no warnings")->group("Common");
   // Many more threads than cores gain nothing; the bound catches slips of the keyboard.
@@ -101,7 +86,10 @@ void add_common_options(CLI::App& command, CommonOptions& options, MainThread ma
           "Memory to stay within, such as 512M or 4G; default half the machine's")
       ->type_name("SIZE")
       ->group("Common");
-  command.parse_complete_callback([&options, main_thread] { start_threads(options, main_thread); });
+  command.parse_complete_callback([&options, main_thread] {
+    start_threads(options, main_thread);
+    if (options.ranks != nullptr) options.threads = static_cast<int>(least_of_ranks(*options.ranks, options.threads));
+  });
 }
 
 void add_shards_option(CLI::App& command, int& shards) {
@@ -137,22 +125,6 @@ void add_reward_flag(CLI::App& command, bool& reward) {
 
 void fail_usage(const std::string& what) {
   throw Error(ErrorKind::usage, what);
-}
-
-std::size_t parse_size(const std::string& text) {
-  const auto fail_size = [&](const char* why) -> std::size_t {
-    fail_usage(fmt::format("size '{}' {}; write for instance 512M, 4G or 1.5GiB", text, why));
-  };
-  const std::size_t digits = std::min(text.find_first_not_of("+-.0123456789"), text.size());
-  const std::optional<double> number = parse_double(text.substr(0, digits));
-  if (!number) return fail_size("is not a number with a unit");
-  const double unit = unit_bytes(text.substr(std::min(text.find_first_not_of(" \t", digits), text.size())));
-  if (unit == 0) return fail_size("has a unit that is none of K, M, G, T");
-  const double bytes = std::floor(*number * unit);
-  if (bytes < 1) return fail_size("is less than one byte");
-  if (bytes >= static_cast<double>(std::numeric_limits<std::int64_t>::max()))
-    return fail_size("is larger than any machine");
-  return static_cast<std::size_t>(bytes);
 }
 
 }  // namespace scrm

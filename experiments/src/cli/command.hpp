@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "scrm/engine/pass/pass.hpp"
+#include "scrm/engine/ranks/ranks.hpp"
+#include "task/memory_size.hpp"
+#include "task/task_options.hpp"
 
 namespace scrm {
 
@@ -17,16 +19,21 @@ struct CommonOptions {
   bool quiet = false;
   int threads = 0;         ///< always at least 1 once parsed: default all cores
   std::size_t memory = 0;  ///< bytes; default half of the machine's memory
+  Ranks* ranks = nullptr;  ///< null for commands that one process runs
 
-  /// Options of a pass for this command, with a progress bar on stderr where that is a terminal and --quiet is not
-  /// given.
-  PassOptions pass(const std::string& label) const;
+  /// Whether this process prints and writes: the first rank.
+  bool speaks() const noexcept { return ranks == nullptr || ranks->is_first(); }
+  /// The same for a task, with a progress bar on stderr where that is a terminal and --quiet is not given.
+  TaskOptions task() const;
+  PassOptions pass(const std::string& label) const { return task().pass(label); }
+  std::vector<PolicyFile> read_policies(const std::vector<std::string>& paths) const;
 };
 
 /// Whether the thread that runs a command works on its loops, or waits while others run its jobs.
 enum class MainThread { works, waits };
 
-/// Adds --json, --quiet, --threads and --memory (sizes like 512M, 4G, 1.5GiB). Once they are parsed the threads are
+/// Adds --json, --quiet, --threads and --memory (sizes like 512M, 4G, 1.5GiB). Ranks of one machine share its cores and
+/// its memory unless they are told otherwise; options.ranks is set before. Once they are parsed the threads are
 /// there; where the system refuses some, options.threads is how many there are, with a warning.
 void add_common_options(CLI::App& command, CommonOptions& options, MainThread main_thread = MainThread::works);
 
@@ -43,18 +50,16 @@ void add_reward_flag(CLI::App& command, bool& reward);
 /// Ends the command with exit code 2.
 [[noreturn]] void fail_usage(const std::string& what);
 
-/// Bytes of "512M", "4G", "1.5GiB", "1000000"; throws a usage Error that shows an example.
-std::size_t parse_size(const std::string& text);
-
 // One function per command, each in its own file cli/NAME.cpp: adds the sub-command, its help with an example, and
-// the callback that runs it. Failures are thrown as Error. Registered in program.cpp.
+// the callback that runs it. Failures are thrown as Error. Registered in program.cpp. Those that take ranks can be run
+// by several.
 void add_simulate_command(CLI::App& program);
 void add_import_command(CLI::App& program);
-void add_inspect_command(CLI::App& program);
-void add_evaluate_command(CLI::App& program);
-void add_learn_command(CLI::App& program);
+void add_inspect_command(CLI::App& program, Ranks& ranks);
+void add_evaluate_command(CLI::App& program, Ranks& ranks);
+void add_learn_command(CLI::App& program, Ranks& ranks);
 void add_act_command(CLI::App& program);
-void add_sweep_command(CLI::App& program);
+void add_sweep_command(CLI::App& program, Ranks& ranks);
 void add_merge_command(CLI::App& program);
 void add_study_command(CLI::App& program);
 void add_report_command(CLI::App& program);

@@ -79,8 +79,9 @@ void run_inspect(const InspectCommand& command) {
 
 }  // namespace
 
-void add_inspect_command(CLI::App& program) {
+void add_inspect_command(CLI::App& program, Ranks& ranks) {
   auto command = std::make_shared<InspectCommand>();
+  command->common.ranks = &ranks;
   CLI::App& app = *program.add_subcommand("inspect", "Show what logs, labelled data or an archive of a sweep hold");
   app.footer("Example:\n  scrm inspect logs --skip-bad-rows");
   app.add_option("data", command->paths, "Shards (.h5 files) or folders of them, a labelled data set, or an archive")

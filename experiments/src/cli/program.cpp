@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -13,7 +14,9 @@
 #include <iostream>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -22,9 +25,11 @@
 #include "cli/outputs.hpp"
 #include "cli/startup/file_limit.hpp"
 #include "cli/startup/openblas_repair.hpp"
+#include "cli/startup/rank_facts.hpp"
 #include "cli/startup/thread_reserve.hpp"
 #include "report/terminal.hpp"
 #include "report/version.hpp"
+#include "scrm/engine/ranks/agreement.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/spelling.hpp"
 #include "scrm/io/file/temporaries.hpp"
@@ -37,14 +42,14 @@ constexpr int kDone = 0;
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
 
-void register_commands(CLI::App& program) {
+void register_commands(CLI::App& program, Ranks& ranks) {
   add_simulate_command(program);
   add_import_command(program);
-  add_inspect_command(program);
-  add_evaluate_command(program);
-  add_learn_command(program);
+  add_inspect_command(program, ranks);
+  add_evaluate_command(program, ranks);
+  add_learn_command(program, ranks);
   add_act_command(program);
-  add_sweep_command(program);
+  add_sweep_command(program, ranks);
   add_merge_command(program);
   add_study_command(program);
   add_report_command(program);
@@ -131,8 +136,12 @@ void check_instruction_set() {
               fmt::format("SCRM_ISA={} is not available here; choose among {}", std::getenv("SCRM_ISA"), names));
 }
 
-std::string hint_for(const Error& error, const CLI::App& program) {
-  switch (error.kind()) {
+int exit_code_of(ErrorKind kind) {
+  return kind == ErrorKind::usage ? kWrongUsage : kFailed;
+}
+
+std::string hint_for(ErrorKind kind, const CLI::App& program) {
+  switch (kind) {
     case ErrorKind::usage:
       return help_hint(program);
     case ErrorKind::memory:
@@ -158,41 +167,72 @@ int finish_output(int exit_code) {
   return std::max(exit_code, kFailed);
 }
 
-int parse_and_run(CLI::App& program, std::vector<std::string> arguments) {
+/// Most commands are one process's work: several ranks would all do it, and write the same files.
+void check_ranked_command(const Ranks& ranks, const std::vector<std::string>& arguments) {
+  constexpr std::array<std::string_view, 4> kRanked = {"evaluate", "learn", "inspect", "sweep"};
+  if (ranks.alone() || arguments.empty() || arguments.front().starts_with('-')) return;
+  if (std::find(kRanked.begin(), kRanked.end(), arguments.front()) != kRanked.end()) return;
+  throw Error(ErrorKind::usage, fmt::format("`{}` does not run over ranks, only {} do; start `scrm {}` by itself",
+                                            arguments.front(), fmt::join(kRanked, ", "), arguments.front()));
+}
+
+/// How a command ended.
+struct Ending {
+  int exit_code = kDone;
+  ErrorKind kind = ErrorKind::run;
+  std::string message = {}, hint = {};
+
+  std::optional<Failure> failure(const Ranks& ranks) const {
+    if (exit_code == kDone) return std::nullopt;
+    return Failure{ranks.rank(), kind, message};
+  }
+};
+
+Ending parse_and_run(CLI::App& program, std::vector<std::string> arguments, Ranks& ranks) {
   try {
     check_instruction_set();
+    require_same_on_ranks(ranks, rank_facts(arguments));
     replace_help_command(arguments);
     check_command_name(program, arguments);
+    check_ranked_command(ranks, arguments);
     std::vector<std::string> last_first(arguments.rbegin(), arguments.rend());  // as CLI11 takes them
     program.parse(last_first);
     if (program.get_subcommands().empty()) print_overview(program);
-    return kDone;
+    return {};
   } catch (const CLI::CallForVersion&) {
     fmt::print("{}", version_text());
-    return kDone;
+    return {};
   } catch (const CLI::Success& request) {  // --help
-    return program.exit(request, std::cout, std::cerr);
+    return {.exit_code = program.exit(request, std::cout, std::cerr)};
   } catch (const CLI::ExtrasError& error) {
-    print_error(error.what(), option_hint(program, arguments));
-    return kWrongUsage;
+    return {kWrongUsage, ErrorKind::usage, error.what(), option_hint(program, arguments)};
   } catch (const CLI::ParseError& error) {
-    print_error(error.what(), help_hint(program));
-    return kWrongUsage;
+    return {kWrongUsage, ErrorKind::usage, error.what(), help_hint(program)};
   } catch (const Error& error) {
-    print_error(error.what(), hint_for(error, program));
-    return error.kind() == ErrorKind::usage ? kWrongUsage : kFailed;
+    return {exit_code_of(error.kind()), error.kind(), error.what(), hint_for(error.kind(), program)};
   } catch (const std::bad_alloc&) {
-    print_error("out of memory",
-                "lower --memory so that less is held at once, or raise the limit this process runs under");
-    return kFailed;
+    return {kFailed, ErrorKind::run, "out of memory",
+            "lower --memory so that less is held at once, or raise the limit this process runs under"};
   } catch (const std::system_error& error) {
-    if (error.code().value() == EPIPE) return kDone;
-    print_error(error.what(), "");
-    return kFailed;
+    if (error.code().value() == EPIPE) return {};
+    return {kFailed, ErrorKind::run, error.what()};
   } catch (const std::exception& error) {
-    print_error(error.what(), "");
-    return kFailed;
+    return {kFailed, ErrorKind::run, error.what()};
   }
+}
+
+/// Waits for all ranks; one of them says how they ended, once.
+int end_ranks(Ranks& ranks, const CLI::App& program, Ending ending) {
+  if (!ranks.alone()) {
+    const std::optional<Failure> first = finish_ranks(ranks, ending.failure(ranks));
+    if (!ranks.is_first()) return kDone;
+    if (first && ending.exit_code == kDone)
+      ending = {exit_code_of(first->kind), first->kind,
+                fmt::format("{} (on rank {} of {})", first->message, first->rank, ranks.size()),
+                hint_for(first->kind, program)};
+  }
+  if (ending.exit_code != kDone && !ending.message.empty()) print_error(ending.message, ending.hint);
+  return finish_output(ending.exit_code);
 }
 
 /// Where an exception can go no further, as inside TBB when memory has run out: says why and ends, with no core dump.
@@ -211,11 +251,13 @@ int parse_and_run(CLI::App& program, std::vector<std::string> arguments) {
   std::_Exit(kFailed);
 }
 
-int run_commands(int argc, char** argv) {
+int run_commands(int argc, char** argv, const std::function<std::unique_ptr<Ranks>()>& start_ranks) {
   set_up_signals();
   std::set_terminate(end_with_message);
   raise_file_limit();
   repair_openblas(argv);
+  const std::unique_ptr<Ranks> ranks = start_ranks();
+  if (!ranks->is_first() && std::freopen("/dev/null", "w", stdout) == nullptr) ranks->abort("cannot open /dev/null");
 
   CLI::App program("Evaluate and learn decision policies from logged bandit data.", "scrm");
   program.require_subcommand(0, 1);
@@ -223,14 +265,18 @@ int run_commands(int argc, char** argv) {
   program.footer("`scrm help COMMAND` shows a command's options and an example.");
   program.formatter(std::make_shared<HelpFormatter>());
   program.get_formatter()->column_width(34);
-  register_commands(program);
-  return finish_output(parse_and_run(program, {argv + 1, argv + std::max(argc, 1)}));
+  register_commands(program, *ranks);
+  return end_ranks(*ranks, program, parse_and_run(program, {argv + 1, argv + std::max(argc, 1)}, *ranks));
 }
 
 }  // namespace
 
 int run_program(int argc, char** argv) {
-  return run_with_enough_stack(run_commands, argc, argv);
+  return run_program(argc, argv, [] { return std::make_unique<SerialRanks>(); });
+}
+
+int run_program(int argc, char** argv, const std::function<std::unique_ptr<Ranks>()>& start_ranks) {
+  return run_with_enough_stack([&] { return run_commands(argc, argv, start_ranks); });
 }
 
 }  // namespace scrm

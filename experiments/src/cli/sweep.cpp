@@ -16,6 +16,7 @@
 #include "report/clock.hpp"
 #include "report/sweep_progress.hpp"
 #include "report/terminal.hpp"
+#include "report/text/sweep_json.hpp"
 #include "report/text/sweep_table.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/experiments/sweep.hpp"
@@ -73,27 +74,6 @@ Error with_resume_command(const Error& error, const SweepCommand& command) {
                                    : fmt::format("{}: `{}`", text, resume_command(command))};
 }
 
-void print_json(const SweepCommand& command, const SweepReport& report, std::size_t failed, double seconds,
-                double cpu_seconds) {
-  nlohmann::json table = nlohmann::json::array();
-  for (const SweepCell& cell : sweep_cells(report.runs)) table.push_back(to_json(cell));
-  nlohmann::json left_out = nlohmann::json::array();
-  for (const InapplicableMethod& method : report.inapplicable) {
-    left_out.push_back({{"environment", method.environment}, {"method", method.method}, {"reason", method.reason}});
-  }
-  nlohmann::json out = {{"archive", command.options.out},
-                        {"runs", report.runs.size()},
-                        {"failed", failed},
-                        {"resumed", report.resumed},
-                        {"seconds", seconds},
-                        {"cpu_seconds", cpu_seconds},
-                        {"threads", command.common.threads},
-                        {"table", table},
-                        {"not_applicable", left_out}};
-  if (!command.part.empty()) out["part"] = command.part;
-  fmt::print("{}\n", json_text(out));
-}
-
 void print_summary(const SweepCommand& command, const SweepReport& report, double seconds, double cpu_seconds) {
   std::vector<SweepCell> cells = sweep_cells(report.runs);
   add_inapplicable(report.inapplicable, cells);
@@ -116,9 +96,12 @@ void run(SweepCommand& command) {
   SweepOptions options = command.options;
   if (!command.part.empty()) options.part = parse_part(command.part);
   options.threads = command.common.threads;
-  options.memory = MemoryLedger::of_process(command.common.memory).left();
+  options.memory = command.common.task().ledger().left();
+  options.ranks = command.common.ranks;
   options.on_warning = [&command](const std::string& text) { print_warning(text, command.common.quiet); };
-  for (const std::string& path : {options.out, sweep_journal(options.out)}) report_leftovers(path, command.common);
+  for (const std::string& path : {options.out, sweep_journal(options.out)}) {
+    if (command.common.speaks()) report_leftovers(path, command.common);
+  }
   SweepReport report;
   {
     SweepProgress progress(command.common.quiet);
@@ -130,6 +113,7 @@ void run(SweepCommand& command) {
       throw with_resume_command(error, command);
     }
   }
+  if (!command.common.speaks()) return;
   if (report.unfinished > 0) throw_interrupted(command, report);
   const double seconds = watch.seconds();
   const double cpu_seconds = static_cast<double>(std::clock() - cpu_begin) / CLOCKS_PER_SEC;
@@ -140,7 +124,8 @@ void run(SweepCommand& command) {
     if (!record.ok && first_failure == nullptr) first_failure = &record;
   }
   if (command.common.json) {
-    print_json(command, report, failed, seconds, cpu_seconds);
+    fmt::print("{}\n", json_text(sweep_json(
+                           report, {command.options.out, command.part, seconds, cpu_seconds, command.common.threads})));
   } else {
     print_summary(command, report, seconds, cpu_seconds);
   }
@@ -170,8 +155,9 @@ std::string keys_help() {
 
 }  // namespace
 
-void add_sweep_command(CLI::App& program) {
+void add_sweep_command(CLI::App& program, Ranks& ranks) {
   auto command = std::make_shared<SweepCommand>();
+  command->common.ranks = &ranks;
   CLI::App& app =
       *program.add_subcommand("sweep", "Run methods x environments x hyper-parameters x seeds into one archive");
   app.footer(keys_help() +

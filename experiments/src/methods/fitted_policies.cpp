@@ -38,6 +38,7 @@ LearnOptions FittedPolicies::learn_options(const HyperParameters& run, double ro
   if (options.learn_scale && policy_kind(start.kind).scale_gradient != nullptr) {
     out.min_scale = std::max(least_scale(options, start.scale), start.scale * scale_decay(options, rows));
   }
+  out.judge = options.judge;
   out.minimize.bound = options.bound;
   out.whiten = true;
   out.sample_first = false;
@@ -78,6 +79,7 @@ void FittedPolicies::store(std::size_t run, const LearnedPolicy& learned) {
   metrics["evaluations"] = learned.search.evaluations;
   if (learned.value.ess) metrics["ess"] = *learned.value.ess;
   if (setup_.options.learn_scale) metrics["scale"] = learned.policy.scale;
+  if (learned.value.mean_weight) metrics["mean_weight"] = *learned.value.mean_weight;
   metrics["theta_0"] = learned.policy.theta.front();
 }
 
@@ -93,9 +95,36 @@ void FittedPolicies::fit(Source& rows, int batch, bool warm) {
     }
     const Policy start = warm ? policies_[first] : setup_.problem.start();
     const LearnReport report = learn(rows, start, options, setup_.pass);
-    for (std::size_t r = first; r < last; ++r) store(r, report.policies[r - first]);
+    for (std::size_t r = first; r < last; ++r) {
+      store(r, report.policies[r - first]);
+      if (report.model && report.model->penalty()) metrics_[r]["model_penalty"] = *report.model->penalty();
+    }
     first = last;
   }
+}
+
+MethodResources fitted_resources(const ProblemShape& shape, const RunOptions& options,
+                                 const HyperParameters& parameters, int threads) {
+  const bool chooses = parameters.lambda.kind == LambdaKind::automatic;
+  if (!options.estimator->needs_model && !(chooses && options.judge == LambdaJudge::model)) return {};
+  const Schema& schema = shape.schema;
+  const auto outputs =
+      static_cast<std::size_t>(schema.action_kind == ActionKind::continuous ? 3 : 1 + schema.num_actions);
+  const std::size_t width = outputs * static_cast<std::size_t>(1 + schema.features);
+  const auto rows = static_cast<std::size_t>(shape.rows_before.at(static_cast<std::size_t>(options.rollouts)));
+  // Predictions for every row, of the model of all and of those that choose λ; and what fitting one takes: vectors of
+  // every fold and penalty, or where rows have contexts of their own a matrix of each fold and thread.
+  constexpr std::size_t kVectors = 150, kMatrices = 5;
+  const std::size_t models = (options.estimator->needs_model ? 1 : 0) + (chooses ? 3 : 0);
+  const bool categorical = schema.action_kind == ActionKind::categorical;
+  const std::size_t matrix = categorical ? outputs * (width / outputs) * (width / outputs) : width * width;
+  MethodResources resources;
+  resources.bytes =
+      (models * rows * (outputs + 1) +
+       (schema.replays > 1 ? kVectors * width : kMatrices * matrix * static_cast<std::size_t>(threads + 3))) *
+      sizeof(double);
+  resources.hint = "use an estimator without a model, or a projection to fewer features";
+  return resources;
 }
 
 }  // namespace scrm

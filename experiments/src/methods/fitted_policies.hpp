@@ -31,4 +31,8 @@ class FittedPolicies {
   double rows_read_ = 0;
 };
 
+/// What a run needs for its model, where its estimator or its judge has one.
+MethodResources fitted_resources(const ProblemShape& shape, const RunOptions& options,
+                                 const HyperParameters& parameters, int threads);
+
 }  // namespace scrm

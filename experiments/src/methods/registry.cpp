@@ -21,6 +21,7 @@ std::unique_ptr<Learner> make_baseline(const LearnerSetup&);
 std::unique_ptr<Learner> make_skyline(const LearnerSetup&);
 std::unique_ptr<Learner> make_all_zeros(const LearnerSetup&);
 std::unique_ptr<Learner> make_majority(const LearnerSetup&);
+MethodResources fitted_resources(const ProblemShape&, const RunOptions&, const HyperParameters&, int threads);
 MethodResources sbpe_resources(const ProblemShape&, const RunOptions&, const HyperParameters&, int threads);
 MethodResources bkucb_resources(const ProblemShape&, const RunOptions&, const HyperParameters&, int threads);
 MethodResources ppo_resources(const ProblemShape&, const RunOptions&, const HyperParameters&, int threads);
@@ -77,14 +78,16 @@ std::deque<MethodEntry>& registry() {
        .make = make_crm,
        .has_lambda = true,
        .learns = true,
-       .inapplicable_reason = without_estimator},
+       .inapplicable_reason = without_estimator,
+       .resources = fitted_resources},
       {.name = "scrm",
        .description = "deploys what it learned and learns again",
        .make = make_scrm,
        .has_lambda = true,
        .learns = true,
        .deploys = true,
-       .inapplicable_reason = without_estimator},
+       .inapplicable_reason = without_estimator,
+       .resources = fitted_resources},
       {.name = "sbpe",
        .description = "plays what a linear fit to all logs thinks best",
        .make = make_sbpe,

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "report/charts/svg.hpp"
 #include "report/charts/xy_chart.hpp"
 #include "report/sweep/sweep_parts.hpp"
 
@@ -77,10 +78,15 @@ std::vector<PageBlock> figure_1(const PaperArchives& archives, const ReproduceOp
                      .series = {},
                      .levels = {{"θ* = 1", kBestAction}}};
   const SweepSummary summary = summarize(archive->runs);
+  std::size_t rollouts = 0;
+  std::vector<std::string> ends;  // where each method gets to
   for (const char* method : {"crm", "scrm"}) {
     const SummaryLine* line = summary.environments.empty() ? nullptr : find_line(summary.environments.front(), method);
     if (line == nullptr) continue;
     const LearningCurve theta = mean_curve(line->runs, "theta_0");
+    if (theta.mean.empty()) continue;
+    rollouts = std::max(rollouts, theta.mean.size());
+    ends.push_back(fmt::format("{} with {}", with_minus_sign(fmt::format("{:.2f}", theta.mean.back())), method));
     Series points{.name = method, .x = theta.mean, .y = {}, .form = SeriesForm::points};
     for (const double value : theta.mean) points.y.push_back(gaussian_loss(value, kSpread));
     along.series.push_back(std::move(points));
@@ -97,12 +103,12 @@ std::vector<PageBlock> figure_1(const PaperArchives& archives, const ReproduceOp
     loss.y.push_back(gaussian_loss(loss.x.back(), kSpread));
   }
   along.series.push_back(std::move(loss));
-  return {
-      PageText{"SCRM deploys what it has learned, so that its next logs lie where the loss is lower, and reaches the "
-               "optimum θ* = 1 in a few rollouts. CRM keeps logging at θ = 2.5, has ever fewer effective rows where it "
-               "would like to go, and stays far away however many rows it gets."},
-      PageFigure{"fig1", draw(along), "Mean of θ over seeds after each rollout."},
-      PageFigure{"fig1-rollouts", draw(by_rollout), "Mean over seeds, with bands of one standard deviation."}};
+  return {PageText{fmt::format("SCRM deploys what it has learned, so that its next logs lie where it goes; CRM logs at "
+                               "its start however many "
+                               "rows it gets. After {} rollouts the mean θ is {}; the optimum is θ* = 1.",
+                               rollouts, fmt::join(ends, " and "))},
+          PageFigure{"fig1", draw(along), "Mean of θ over seeds after each rollout."},
+          PageFigure{"fig1-rollouts", draw(by_rollout), "Mean over seeds, with bands of one standard deviation."}};
 }
 
 /// Mean final loss of the line of that name; NaN where there is none.
@@ -195,8 +201,11 @@ std::vector<PageBlock> figure_4(const PaperArchives& archives, const ReproduceOp
                 .y = {.label = "final loss, best spread"},
                 .series = {},
                 .levels = {{"L(θ*)", gaussian_loss(kBestAction, kSpread)}}};
+  constexpr double kMostOfTheWay = 0.7;  // the least of table 1's shares
+  std::vector<std::string> furthest;
   for (const char* method : {"crm", "scrm"}) {
     Series series{.name = method, .x = {}, .y = {}};
+    double reached = 0;  // the furthest start from which it gets most of the way
     for (const double distance : distances(options)) {
       double best = std::numeric_limits<double>::quiet_NaN();
       for (const double spread : spreads(options)) {
@@ -205,14 +214,17 @@ std::vector<PageBlock> figure_4(const PaperArchives& archives, const ReproduceOp
       }
       series.x.push_back(distance);
       series.y.push_back(best);
+      if (best <= kMostOfTheWay * gaussian_loss(kBestAction, kSpread)) reached = std::max(reached, distance);
     }
+    furthest.push_back(reached > 0 ? fmt::format("{} {:g}", method, reached) : fmt::format("{} none", method));
     chart.series.push_back(std::move(series));
   }
   return {
-      PageText{
+      PageText{fmt::format(
           "Both start from a policy at a distance from the best one, and may take the spread that serves them best. "
           "SCRM can walk back step by step, as far as its rollouts go; CRM learns from what is logged at the start "
-          "alone. Where no log holds anything near the optimum, both stay where they are."},
+          "alone. The furthest start from which at least {:.0f} % of L(θ*) is reached: {}.",
+          100 * kMostOfTheWay, fmt::join(furthest, ", "))},
       PageFigure{"fig4", draw(chart),
                  fmt::format("Mean over seeds after {} rollouts; the best of the spreads {}.", options.quick ? 10 : 15,
                              options.quick ? "0.3 and 3" : "0.1, 0.3, 1 and 3")}};

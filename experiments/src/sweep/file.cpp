@@ -168,18 +168,11 @@ RunOptions SweepFile::options(const RunOptions& defaults, const std::string& env
   if (const toml::table* own = reader_->section("environment", environment)) reader_->apply(*own, options);
   if (const toml::table* own = reader_->section("method", method)) reader_->apply(*own, options);
   const bool balanced = options.past == PastRollouts::balance;
-  // Where nobody asked for the balance heuristic, it is an environment's default that gives way: to estimators that
-  // need single labels, and to what the released code does.
+  // Where nobody asked for the balance heuristic, it is an environment's default that gives way: to estimators of
+  // single labels, whose mixtures are slightly biased, and to what the released code does.
   if (balanced && !reader_->is_given("past", environment, method) &&
       (options.estimator->label_sums || options.protocol == Protocol::published)) {
     options.past = PastRollouts::naive;
-  }
-  if (options.estimator->label_sums && options.past == PastRollouts::balance) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} / {}: the balance heuristic mixes probabilities of whole actions, and the {} "
-                            "estimator needs those of single labels; use past = \"all-naive\" or another estimator",
-                            environment, method, options.estimator->name),
-                {.file = path_});
   }
   const BatchPlan& batches = options.batches;
   // The batch behind the last counts too: regret is charged for it.

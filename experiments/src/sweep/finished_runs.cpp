@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "scrm/engine/schedule/libraries.hpp"
@@ -33,8 +34,8 @@ std::string header_value(const std::string& header, const std::string& name) {
 
 }  // namespace
 
-std::string sweep_journal(const std::string& archive) {
-  return archive + ".journal";
+std::string sweep_journal(const std::string& archive, int rank) {
+  return rank == 0 ? archive + ".journal" : fmt::format("{}.journal.{}", archive, rank);
 }
 
 FinishedRuns::FinishedRuns(const SweepPlan& plan, const SweepOptions& options)
@@ -43,14 +44,15 @@ FinishedRuns::FinishedRuns(const SweepPlan& plan, const SweepOptions& options)
 void FinishedRuns::load() {
   std::error_code unknown;
   const bool archive_exists = std::filesystem::exists(options_.out, unknown);
-  const std::optional<JournalContents> journal = read_journal(journal_path_);
+  journals_ = read_journals();
   // A sweep that was begun to replace an archive goes on to do so, whoever resumes it.
+  const std::optional<JournalContents> journal = read_journal(journal_path_);
   const bool replaces = options_.resume ? journal && header_value(journal->header_text, kReplaces) == kYes
                                         : archive_exists && options_.overwrite;
   journal_header_ =
       fmt::format("{}{}{} = {}\n{} = {}\n{}", replaces ? fmt::format("{} = {}\n", kReplaces, kYes) : "", part_header(),
                   kInstructionSet, active_isa(), kOpenblasCore, openblas_core(), plan_.options_text());
-  if (!options_.resume) return require_nothing_lost(archive_exists, journal);
+  if (!options_.resume) return require_nothing_lost(archive_exists);
   if (archive_exists && !replaces) {
     ResultArchive archive = read_archive(options_.out);
     require_same_arithmetic(archive.attributes[kInstructionSet], archive.attributes[kOpenblasCore], options_.out);
@@ -58,17 +60,63 @@ void FinishedRuns::load() {
     require_same_part(archive.attributes[kPartAttribute], archive.attributes[kPlanAttribute], options_.out);
     keep(archive.runs);
   }
-  // One without records has nothing to mix, and RunJournal begins it anew.
-  if (journal && (!journal->records.empty() || journal->torn_bytes > 0)) {
-    require_same_arithmetic(header_value(journal->header_text, kInstructionSet),
-                            header_value(journal->header_text, kOpenblasCore), journal_path_);
-    require_same_options(journal->header_text, journal_path_);
-    require_same_part(header_value(journal->header_text, kPartAttribute),
-                      header_value(journal->header_text, kPlanAttribute), journal_path_);
-    journal_header_ = journal->header_text;
-    keep(journal->records);
+  for (const NamedJournal& one : journals_) {
+    require_same_sweep(one.contents, one.path);
+    if (one.path == journal_path_) journal_header_ = one.contents.header_text;
+    keep(one.contents.records);
   }
   require_same_identities();
+}
+
+std::vector<FinishedRuns::NamedJournal> FinishedRuns::read_journals() const {
+  std::vector<std::string> paths = {journal_path_};
+  const std::filesystem::path own(journal_path_);
+  const std::filesystem::path folder = own.has_parent_path() ? own.parent_path() : std::filesystem::path(".");
+  const std::string prefix = own.filename().string() + ".";
+  std::error_code unknown;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, unknown)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix) || name.find_first_not_of("0123456789", prefix.size()) != name.npos) continue;
+    paths.push_back((own.parent_path() / name).string());
+  }
+  std::sort(paths.begin() + 1, paths.end());
+  std::vector<NamedJournal> found;
+  for (const std::string& path : paths) {
+    std::optional<JournalContents> journal = read_journal(path);
+    // Of this rank's, one without records has nothing to mix, and RunJournal begins it anew.
+    if (journal && (path != journal_path_ || !journal->records.empty() || journal->torn_bytes > 0))
+      found.push_back({path, std::move(*journal)});
+  }
+  return found;
+}
+
+void FinishedRuns::take_over_journals(RunJournal& journal) const {
+  std::set<std::string> there;
+  for (const RunRecord& record : journal.initial_contents().records) there.insert(record.identity);
+  for (const NamedJournal& one : journals_) {
+    if (one.path == journal_path_) continue;
+    // Throws where another process is at work on it.
+    RunJournal other(one.path, one.contents.header_text);
+    for (const RunRecord& record : other.initial_contents().records) {
+      if (there.insert(record.identity).second) journal.append(record);
+    }
+    other.remove();
+  }
+}
+
+void FinishedRuns::remove_rank_journals() const {
+  std::error_code ignored;
+  for (const NamedJournal& one : read_journals()) {
+    if (one.path != journal_path_) std::filesystem::remove(one.path, ignored);
+  }
+}
+
+void FinishedRuns::require_same_sweep(const JournalContents& journal, const std::string& path) const {
+  require_same_arithmetic(header_value(journal.header_text, kInstructionSet),
+                          header_value(journal.header_text, kOpenblasCore), path);
+  require_same_options(journal.header_text, path);
+  require_same_part(header_value(journal.header_text, kPartAttribute),
+                    header_value(journal.header_text, kPlanAttribute), path);
 }
 
 void FinishedRuns::keep(const std::vector<RunRecord>& records) {
@@ -88,14 +136,15 @@ std::size_t FinishedRuns::planned() const {
   return count;
 }
 
-void FinishedRuns::require_nothing_lost(bool archive_exists, const std::optional<JournalContents>& journal) const {
+void FinishedRuns::require_nothing_lost(bool archive_exists) const {
   // A sweep that was stopped before its first run was finished has nothing to lose.
-  if (journal && (!journal->records.empty() || journal->torn_bytes > 0)) {
+  for (const NamedJournal& one : journals_) {
+    if (one.contents.records.empty() && one.contents.torn_bytes == 0) continue;
     throw Error(ErrorKind::usage,
                 fmt::format("an unfinished sweep is here, with {} finished runs; --resume goes on with it, or "
                             "delete the file to begin anew",
-                            journal->records.size()),
-                {.file = journal_path_});
+                            one.contents.records.size()),
+                {.file = one.path});
   }
   if (archive_exists && !options_.overwrite) {
     throw Error(ErrorKind::usage, "the archive is there already; --resume adds what it lacks, --overwrite replaces it",

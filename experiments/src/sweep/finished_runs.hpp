@@ -19,6 +19,10 @@ class FinishedRuns {
 
   /// Reads what the archive and the journal hold, and refuses where going on would lose or mix something.
   void load();
+  /// Moves what other ranks' journals hold into this one, which is open, so that no rank begins with old runs.
+  void take_over_journals(RunJournal& journal) const;
+  /// Deletes the journals of other ranks, whose runs are kept elsewhere by now.
+  void remove_rank_journals() const;
   /// Keeps runs that succeeded; those that failed are tried again.
   void keep(const std::vector<RunRecord>& records);
 
@@ -34,7 +38,9 @@ class FinishedRuns {
   std::size_t planned() const;
 
  private:
-  void require_nothing_lost(bool archive_exists, const std::optional<JournalContents>& journal) const;
+  void require_nothing_lost(bool archive_exists) const;
+  /// Whether these runs may go on, and their header.
+  void require_same_sweep(const JournalContents& journal, const std::string& path) const;
   /// Other vector code rounds otherwise: one archive holds the runs of one.
   void require_same_arithmetic(const std::string& isa, const std::string& core, const std::string& file) const;
   void require_same_options(const std::string& before, const std::string& file) const;
@@ -45,7 +51,15 @@ class FinishedRuns {
 
   const SweepPlan& plan_;
   const SweepOptions& options_;
+  struct NamedJournal {
+    std::string path;
+    JournalContents contents;
+  };
+  /// Those that hold something: this rank's, then the others'.
+  std::vector<NamedJournal> read_journals() const;
+
   std::string journal_path_;
+  std::vector<NamedJournal> journals_;
   std::string journal_header_;
   std::map<std::string, RunRecord> records_;
 };

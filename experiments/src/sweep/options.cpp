@@ -26,6 +26,7 @@ constexpr EnumNames<PastRollouts, 3> kPasts = {
     {{"last", PastRollouts::last}, {"all-naive", PastRollouts::naive}, {"all-balance", PastRollouts::balance}}};
 constexpr EnumNames<LambdaKind, 3> kLambdaRules = {
     {{"auto", LambdaKind::automatic}, {"theory", LambdaKind::theory}, {"log-rows", LambdaKind::log_rows}}};
+constexpr EnumNames<LambdaJudge, 2> kJudges = {{{"objective", LambdaJudge::objective}, {"model", LambdaJudge::model}}};
 constexpr EnumNames<BetaRule, 2> kBetaRules = {{{"rows", BetaRule::rows}, {"batches", BetaRule::batches}}};
 constexpr EnumNames<ActionEncoding, 2> kEncodings = {
     {{"integer", ActionEncoding::integer}, {"bits", ActionEncoding::bits}}};
@@ -134,7 +135,8 @@ constexpr std::array kOptions = {
                 .read = [](In in, Out out) { out.l2 = in.numbers(0); }},
     SweepOption{.key = "estimator",
                 .help = "what is minimized, as in scrm learn",
-                .values = "\"ips\", \"clipped\", \"snips\", \"ips-ix\" or \"additive\"",
+                .values = "\"ips\", \"clipped\", \"snips\", \"ips-ix\", \"additive\", \"ls\", \"dm\", \"dr\", \"dros\" "
+                          "or \"additive-dr\"",
                 .read = read_estimator,
                 .print = [](Options o) { return text(o.estimator->name); }},
     SweepOption{.key = "penalty",
@@ -147,8 +149,13 @@ constexpr std::array kOptions = {
                 .values = "numbers",
                 .read = [](In in, Out out) { out.lambda_candidates = in.numbers(0); },
                 .print = [](Options o) { return text(o.lambda_candidates); }},
+    SweepOption{.key = "judge",
+                .help = "who scores candidates on held-out rows: the estimator itself, or dr with a ridge model",
+                .values = "\"objective\" or \"model\"",
+                .read = [](In in, Out out) { out.judge = in.choice(kJudges); },
+                .print = [](Options o) { return std::string(o.judge == LambdaJudge::model ? "model" : ""); }},
     SweepOption{.key = "alpha",
-                .help = "alpha of ips-ix and additive; else one over the rows",
+                .help = "alpha of ips-ix, additive and additive-dr, else one over the rows; of ls its smoothing",
                 .values = "above 0",
                 .read = [](In in, Out out) { out.alpha = in.number(kAboveZero); },
                 .print = [](Options o) { return text(o.alpha); }},

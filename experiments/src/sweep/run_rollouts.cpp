@@ -39,7 +39,8 @@ std::vector<RunRecord> run_rollouts(const MethodEntry& method, const LearnerSetu
   const std::unique_ptr<Learner> learner = method.make(setup);
   const std::optional<double> optimum = problem.optimum();
   const PastRollouts past = method.incremental ? PastRollouts::last : setup.options.past;
-  const bool additive = setup.options.estimator->label_sums;
+  // A model knows what a batch costs by itself.
+  const bool additive = setup.options.estimator->label_sums && !setup.options.estimator->needs_model;
   LoggedBatches log(problem, method.deploys ? past : PastRollouts::naive, additive, setup.pass);
   LoggingPolicy logging_policy{problem.first_policy(method.deploys), false};
   double read = 0;

@@ -6,11 +6,13 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "report/clock.hpp"
 #include "report/version.hpp"
+#include "scrm/engine/ranks/agreement.hpp"
 #include "scrm/engine/schedule/libraries.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/engine/schedule/scheduler.hpp"
@@ -29,6 +31,7 @@
 #include "sweep/part.hpp"
 #include "sweep/plan.hpp"
 #include "sweep/problem_cache.hpp"
+#include "sweep/run_dealer.hpp"
 #include "sweep/run_groups.hpp"
 #include "sweep/run_memory.hpp"
 #include "sweep/run_rollouts.hpp"
@@ -71,6 +74,7 @@ class SweepRunner {
         problems_(problems_to_keep()) {}
 
   SweepReport run() {
+    if (ranked() && !options_.ranks->is_first()) return run_for_first_rank();
     for (const InapplicableMethod& left_out : plan_.inapplicable()) {
       warn(fmt::format("{} is left out on {}: {}", left_out.method, left_out.environment, left_out.reason));
     }
@@ -80,6 +84,8 @@ class SweepRunner {
     const std::vector<RunGroup> groups = group_pending();
     RunJournal journal(earlier_.journal_path(), earlier_.journal_header());
     earlier_.keep(journal.initial_contents().records);
+    earlier_.take_over_journals(journal);
+    if (ranked()) agree_with_ranks();
     state_.runs = static_cast<std::size_t>(std::count(mine_.begin(), mine_.end(), true));
     state_.done = earlier_.planned();
     const std::size_t unfinished = run_groups(groups, journal);
@@ -91,11 +97,52 @@ class SweepRunner {
     report.inapplicable = plan_.inapplicable();
     if (unfinished > 0) return report;
     write(report.runs);
+    earlier_.remove_rank_journals();
     journal.remove();
     return report;
   }
 
  private:
+  bool ranked() const { return options_.ranks != nullptr && !options_.ranks->alone(); }
+
+  /// All ranks plan the same runs; the first tells the others what a journal begins with.
+  std::string agree_with_ranks() const {
+    require_same_on_ranks(*options_.ranks, {{"the runs they plan", plan_.fingerprint()}});
+    return text_of_first_rank(*options_.ranks, earlier_.journal_header());
+  }
+
+  /// The runs that the first rank hands out to this one, which keeps a journal of its own.
+  SweepReport run_for_first_rank() {
+    const std::string header = agree_with_ranks();
+    std::optional<RunJournal> journal;
+    run_dealt(*options_.ranks, [&](const std::vector<RunGroup>& groups) {
+      if (!journal) journal.emplace(sweep_journal(options_.out, options_.ranks->rank()), header);
+      finished_.clear();
+      state_.rows_read = 0;
+      RankReport report;
+      for (const RunGroup& group : groups) report.cost += group.cost;
+      run_batch(groups, *journal, report.cost);
+      for (auto& [identity, record] : finished_) report.runs.push_back(std::move(record));
+      report.rows_read = state_.rows_read;
+      return report;
+    });
+    return {};
+  }
+
+  /// Takes in what another rank has done.
+  void add_report(RankReport report, double total) {
+    const std::lock_guard lock(mutex_);
+    state_.rows_read += report.rows_read;
+    state_.share += report.cost / total;
+    for (RunRecord& record : report.runs) {
+      ++state_.done;
+      state_.failed += record.ok ? 0 : 1;
+      const std::string identity = record.identity;
+      const RunRecord& kept = finished_[identity] = std::move(record);
+      this->report(&kept);
+    }
+  }
+
   void warn(const std::string& text) const {
     if (options_.on_warning) options_.on_warning(text);
   }
@@ -182,6 +229,25 @@ class SweepRunner {
   std::size_t run_groups(const std::vector<RunGroup>& groups, RunJournal& journal) {
     double total = 0;
     for (const RunGroup& group : groups) total += group.cost;
+    if (ranked()) {
+      RunDealer dealer(*options_.ranks, groups, threads_, options_.stop,
+                       [this, total](RankReport report) { add_report(std::move(report), total); });
+      for (std::vector<RunGroup> batch = dealer.take(); !batch.empty(); batch = dealer.take())
+        run_batch(batch, journal, total);
+      dealer.wait();
+    } else {
+      run_batch(groups, journal, total);
+    }
+    std::size_t unfinished = 0;
+    for (std::size_t i = 0; i < mine_.size(); ++i) {
+      const std::string& identity = plan_.runs()[i].record.identity;
+      unfinished += mine_[i] && earlier_.find(identity) == nullptr && finished_.count(identity) == 0 ? 1 : 0;
+    }
+    return unfinished;
+  }
+
+  /// `total` is the cost of what progress is measured by.
+  void run_batch(const std::vector<RunGroup>& groups, RunJournal& journal, double total) {
     std::vector<Job> jobs;
     for (const RunGroup& group : groups) {
       const RunRecord& first = plan_.runs()[group.runs.front()].record;
@@ -204,12 +270,6 @@ class SweepRunner {
     // thrown away are not begun: a callback that throws ends the starting of jobs.
     scheduler.on_failed = [](const Job&, const std::exception_ptr& failure) { std::rethrow_exception(failure); };
     run_jobs(std::move(jobs), scheduler);
-    std::size_t unfinished = 0;
-    for (std::size_t i = 0; i < mine_.size(); ++i) {
-      const std::string& identity = plan_.runs()[i].record.identity;
-      unfinished += mine_[i] && earlier_.find(identity) == nullptr && finished_.count(identity) == 0 ? 1 : 0;
-    }
-    return unfinished;
   }
 
   void run_group(const RunGroup& group, RunJournal& journal, double total, const StopToken& stop) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct RawTile {
   std::size_t row_bytes = 0;
   std::size_t offset = 0;
   std::shared_ptr<RawBytes> bytes;
+  std::optional<Element> element = {};  ///< where it is not that of the whole array
 };
 
 /// Rows of one array, not decoded yet. Rows count as in the file; tiles are in row order.

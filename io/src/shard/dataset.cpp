@@ -18,6 +18,7 @@
 #include "scrm/io/file/spelling.hpp"
 #include "shard/column_order.hpp"
 #include "shard/memory_bound.hpp"
+#include "shard/memory_rows.hpp"
 #include "shard/open_shard.hpp"
 #include "shard/shard_header.hpp"
 #include "shard/shard_rows.hpp"
@@ -260,7 +261,8 @@ struct Dataset::Impl {
   std::shared_ptr<const Schema> schema;
   std::vector<Shard> shards;
   std::vector<ShardMemory> memory;  ///< one for each shard
-  std::deque<Hdf5File> files;       ///< one for each shard
+  std::deque<Hdf5File> files;       ///< one for each shard, or none where all are
+  std::deque<MemoryShard> arrays;   ///< in memory
   std::int64_t rows = 0;
   std::int64_t chunk_rows = 0;
   MemoryBound row_bound;
@@ -269,12 +271,14 @@ struct Dataset::Impl {
   std::list<std::pair<std::size_t, OpenShard>> open;  ///< most recently used first; of `files`
   std::size_t most_open = files_kept_open();          ///< so that data sets of a few shards stay open over many passes
 
-  void add(Shard shard, ShardMemory shard_memory, Hdf5File file);
+  void add(Shard shard, ShardMemory shard_memory);
+  void add(Hdf5File file);
+  ShardSlice fetch(std::size_t shard, std::int64_t first, std::int64_t count);
   void bound_entries(const ShardMemory& shard_memory, std::int64_t shard_rows);
   OpenShard& open_shard(std::size_t index);
 };
 
-void Dataset::Impl::add(Shard shard, ShardMemory shard_memory, Hdf5File file) {
+void Dataset::Impl::add(Shard shard, ShardMemory shard_memory) {
   shard.first_row = rows;
   rows += shard.rows;
   chunk_rows = std::max(chunk_rows, shard_memory.chunk_rows);
@@ -282,6 +286,9 @@ void Dataset::Impl::add(Shard shard, ShardMemory shard_memory, Hdf5File file) {
   if (!shard_memory.entries_before.empty()) bound_entries(shard_memory, shard.rows);
   shards.push_back(std::move(shard));
   memory.push_back(std::move(shard_memory));
+}
+
+void Dataset::Impl::add(Hdf5File file) {
   files.push_back(std::move(file));
   if (files.size() > most_open) files.back().release();
   if (files.size() > kRememberedShards) files.back().forget_arrays();
@@ -316,6 +323,10 @@ OpenShard& Dataset::Impl::open_shard(std::size_t index) {
   return open.front().second;
 }
 
+ShardSlice Dataset::Impl::fetch(std::size_t shard, std::int64_t first, std::int64_t count) {
+  return arrays.empty() ? open_shard(shard).fetch(first, count) : memory_slice(arrays[shard], *schema, first, count);
+}
+
 Dataset::Dataset(const std::vector<std::string>& paths, const ReadOptions& options) : impl_(std::make_unique<Impl>()) {
   impl_->options = options;
   if (paths.empty()) throw Error(ErrorKind::usage, "a data set needs at least one file or directory");
@@ -332,8 +343,22 @@ Dataset::Dataset(const std::vector<std::string>& paths, const ReadOptions& optio
     std::shared_ptr<const ColumnOrder> order = builder.add(file_path, header);
     const std::int64_t bytes = file.bytes();
     impl_->add({.path = file_path, .rows = header.rows, .rollout = header.rollout, .bytes = bytes},
-               {header.cost, header.entry_cost, std::move(header.entries_before), header.chunk_rows, std::move(order)},
-               std::move(file));
+               {header.cost, header.entry_cost, std::move(header.entries_before), header.chunk_rows, std::move(order)});
+    impl_->add(std::move(file));
+  }
+  impl_->schema = std::make_shared<const Schema>(builder.schema());
+}
+
+Dataset::Dataset(std::vector<MemoryShard> shards, const ReadOptions& options) : impl_(std::make_unique<Impl>()) {
+  impl_->options = options;
+  if (shards.empty()) throw Error(ErrorKind::usage, "a data set needs at least one set of arrays");
+  SchemaBuilder builder(options);
+  for (MemoryShard& shard : shards) {
+    ShardHeader header = memory_header(shard, options);
+    std::shared_ptr<const ColumnOrder> order = builder.add(fmt::format("arrays {}", impl_->shards.size() + 1), header);
+    impl_->add({.path = "", .rows = header.rows, .rollout = header.rollout},
+               {header.cost, header.entry_cost, std::move(header.entries_before), 0, std::move(order)});
+    impl_->arrays.push_back(std::move(shard));
   }
   impl_->schema = std::make_shared<const Schema>(builder.schema());
 }
@@ -370,7 +395,10 @@ Dataset Dataset::rollout(int number) const {
   part->options = impl_->options;
   part->schema = impl_->schema;
   for (std::size_t i = 0; i < impl_->shards.size(); ++i) {
-    if (impl_->shards[i].rollout == number) part->add(impl_->shards[i], impl_->memory[i], impl_->files[i]);
+    if (impl_->shards[i].rollout != number) continue;
+    part->add(impl_->shards[i], impl_->memory[i]);
+    if (impl_->arrays.empty()) part->add(impl_->files[i]);
+    if (!impl_->arrays.empty()) part->arrays.push_back(impl_->arrays[i]);
   }
   return Dataset(std::move(part));
 }
@@ -392,7 +420,7 @@ std::unique_ptr<RawRows> Dataset::fetch(std::int64_t first_row, std::int64_t row
     const std::int64_t to = std::min(end, shard->first_row + shard->rows);
     if (from == to) continue;
     const auto index = static_cast<std::size_t>(shard - shards.begin());
-    ShardSlice slice = impl_->open_shard(index).fetch(from - shard->first_row, to - from);
+    ShardSlice slice = impl_->fetch(index, from - shard->first_row, to - from);
     slice.first_row = from;
     slice.order = impl_->memory[index].order;
     fetched->add(std::move(slice));

@@ -54,6 +54,7 @@ void log_products(const double* labels, int rows, int columns, double* out) noex
 
 /// Rows that are read and decoded together.
 std::int64_t piece_rows(std::size_t row_bytes) noexcept {
+  row_bytes = std::max<std::size_t>(1, row_bytes);  // 0 where all rows in memory are the same
   return static_cast<std::int64_t>(
       std::max<std::size_t>(kPieceGrain, ReadBuffer::kPieceBytes / row_bytes / kPieceGrain * kPieceGrain));
 }
@@ -146,7 +147,7 @@ int BlockDecoder::finish(int rows, Audit& audit) {
 template <class Use>
 void BlockDecoder::for_each_piece(const Part& part, std::size_t dataset, const RawTile& tile, std::int64_t first,
                                   std::int64_t end, Use&& use) {
-  const Element element = part.slice.arrays[dataset].element;
+  const Element element = tile.element.value_or(part.slice.arrays[dataset].element);
   if (tile.bytes->is_decoding()) rows_.decode_idle_chunks();
   const std::int64_t to = std::min(end, tile.row + tile.rows);
   const std::int64_t most = piece_rows(tile.row_bytes);
@@ -208,12 +209,13 @@ bool BlockDecoder::keep_context_rows(const Part& part) {
   const Element wanted = schema_.context_type == FloatType::f32 ? Element::f32 : Element::f64;
   const std::size_t row_bytes = static_cast<std::size_t>(schema_.features) * element_size(wanted);
   if (!out_.allows_context_by_row() || schema_.sparse || row_bytes == 0 || row_bytes > kMaxRowBytes ||
-      part.rows != kBlockRows || array.element != wanted || part.slice.order != nullptr) {
+      part.rows != kBlockRows || part.slice.order != nullptr) {
     return false;
   }
   const auto tile = std::partition_point(array.tiles.begin(), array.tiles.end(),
                                          [&](const RawTile& t) { return t.row + t.rows <= part.first; });
-  if (tile == array.tiles.end() || tile->row_bytes != row_bytes || tile->row + tile->rows < part.first + part.rows) {
+  if (tile == array.tiles.end() || tile->element.value_or(array.element) != wanted || tile->row_bytes != row_bytes ||
+      tile->columns != schema_.features || tile->row + tile->rows < part.first + part.rows) {
     return false;
   }
   if (tile->bytes->is_decoding()) rows_.decode_idle_chunks();

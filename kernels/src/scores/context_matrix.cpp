@@ -109,12 +109,24 @@ HWY_INLINE void product_tile(const T* x, std::int64_t stride, int rows, const do
   }
 }
 
+// Coefficient columns of a tile where there are thirty-two registers, which hold twice as many sums.
+#if HWY_TARGET <= HWY_AVX3
+constexpr int kWideColumns = 6;
+#else
+constexpr int kWideColumns = 3;
+#endif
+
 // All coefficient columns for kFeatures features, which stay in L1 or L2 meanwhile.
 template <int kFeatures, class T>
 HWY_INLINE void products_of(const ContextMatrix& m, const T* x, const double* coefficients, int columns, double* out,
                             std::int64_t length) {
   int c = 0;
   const auto at = [&](int column) { return coefficients + static_cast<std::int64_t>(column) * kBlockRows; };
+  if constexpr (kWideColumns > 3) {
+    for (; columns - c >= kWideColumns; c += kWideColumns) {
+      product_tile<kFeatures, kWideColumns>(x, m.stride, m.rows, at(c), out + c * length, length);
+    }
+  }
   for (; columns - c == 3 || columns - c > 4; c += 3) {
     product_tile<kFeatures, 3>(x, m.stride, m.rows, at(c), out + c * length, length);
   }

@@ -12,6 +12,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "vector/negligible.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -24,6 +26,11 @@ HWY_INLINE V64 load_column(F64 d, const double* p) {
 }
 HWY_INLINE V64 load_column(F64 d, const float* p) {
   return hn::PromoteTo(d, hn::Load(hn::Rebind<float, F64>(), p));
+}
+
+// NaN stays what it is.
+HWY_INLINE V64 zero_if_negligible(F64 d, V64 v) {
+  return hn::IfThenZeroElse(hn::Lt(hn::Abs(v), hn::Set(d, kNegligible)), v);
 }
 
 // exp_bounded is for arguments up to this size; results beyond are near the ends of the doubles, and rare.

@@ -88,7 +88,7 @@ LearningTerms additive_terms_impl(const Block& block, const std::uint8_t* keep, 
       excess = hn::Add(excess, hn::Sub(w, one));
       // w_k (1 − α w_k) = w_k p_k / (p_k + α π_k).
       const V64 gradient = hn::Mul(hn::Mul(w, hn::Mul(p, inverse)), hn::Load(d, score_gradients + at));
-      hn::Store(hn::IfThenElseZero(mask, hn::Mul(y, gradient)), d, score_gradients + at);
+      hn::Store(zero_if_negligible(d, hn::IfThenElseZero(mask, hn::Mul(y, gradient))), d, score_gradients + at);
     }
     const V64 term = hn::Mul(y, excess);
     count = hn::Add(count, hn::IfThenElseZero(mask, one));
@@ -142,8 +142,8 @@ void gradient_coefficients_impl(const double* term_gradients, const double* cent
       const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
       // Rows whose term gradient is 0 may have a derivative that is not a number.
       const V64 product = hn::IfThenElseZero(hn::Ne(a, hn::Zero(d)), hn::Mul(a, hn::Load(d, score_gradients + at)));
-      hn::Store(product, d, risk_coefficients + at);
-      hn::Store(hn::Mul(b, product), d, variance_coefficients + at);
+      hn::Store(zero_if_negligible(d, product), d, risk_coefficients + at);
+      hn::Store(zero_if_negligible(d, hn::Mul(b, product)), d, variance_coefficients + at);
     }
   }
 }

@@ -73,7 +73,13 @@ HWY_INLINE FourBits load_four_bits(const std::uint8_t* bits) {
 // The value where replay kReplay has its bit set, 0 elsewhere.
 template <int kReplay>
 HWY_INLINE V64 where_set(F64 d, FourBits bits, V64 value) {
+#if HWY_TARGET == HWY_SCALAR
+  // Its comparison takes a sign bit alone for −0, which is not negative.
+  return hn::IfThenElseZero(hn::RebindMask(d, hn::TestBit(bits, hn::Set(hn::DFromV<FourBits>(), 1ULL << 8 * kReplay))),
+                            value);
+#else
   return hn::IfNegativeThenElse(hn::BitCast(d, hn::ShiftLeft<63 - 8 * kReplay>(bits)), value, hn::Zero(d));
+#endif
 }
 
 // Four replays of a few contexts, one vector a replay.
@@ -133,7 +139,8 @@ void coefficients_of_four_impl(int contexts, const Block& block, const LabelLogO
         V64 set = hn::Add(where_set<0>(d, bits, r.a), where_set<1>(d, bits, r.b));
         set = hn::Add(hn::Add(set, where_set<2>(d, bits, r.c)), where_set<3>(d, bits, r.d));
         if (odds.log_odds_gradient != nullptr) set = hn::Mul(hn::Load(d, odds.log_odds_gradient + at + c), set);
-        hn::Store(hn::Add(hn::Mul(hn::Load(d, odds.unset_gradient + at + c), all[v]), set), d, out + at + c);
+        const V64 both = hn::Add(hn::Mul(hn::Load(d, odds.unset_gradient + at + c), all[v]), set);
+        hn::Store(zero_if_negligible(d, both), d, out + at + c);
       }
     }
   }
@@ -160,6 +167,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "vector/dispatch.hpp"
@@ -213,7 +221,8 @@ void coefficients_of_any(const Block& block, const LabelLogOdds& odds, const dou
     add_replays(masked, contexts, block.replays, out + at);
     for (int c = 0; c < contexts; ++c) {
       const double log_odds_gradient = odds.log_odds_gradient == nullptr ? 1.0 : odds.log_odds_gradient[at + c];
-      out[at + c] = odds.unset_gradient[at + c] * all[c] + log_odds_gradient * out[at + c];
+      const double both = odds.unset_gradient[at + c] * all[c] + log_odds_gradient * out[at + c];
+      out[at + c] = std::abs(both) < kNegligible ? 0.0 : both;
     }
   }
 }

@@ -6,9 +6,9 @@ import unittest
 
 import harness
 
-FOLDERS = ["kernels", "io", "engine", "experiments"]
+FOLDERS = ["kernels", "io", "engine", "experiments", "python"]
 SOURCES = [path for folder in FOLDERS for path in (harness.SOURCE_DIR / folder).rglob("*.[ch]pp")]
-LABELS = {"fast", "slow", "io", "threads", "isa", "statistical", "cli"}
+LABELS = {"fast", "slow", "io", "threads", "isa", "statistical", "cli", "python"}
 
 
 def includes(path):

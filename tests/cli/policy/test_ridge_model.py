@@ -314,10 +314,15 @@ class RidgeModel(ProgramTest):
         self.assertNotIn("dr", [one["estimator"] for one in report["policies"][0]["estimates"]])
         said = run("evaluate", data, "--target", "t", "--model", "ridge", "--estimator", "dr", check=1).stderr
         self.assertIn("needs the probabilities of all of them", said)
-        sparse = write_log(self.dir / "s.h5", "categorical", context=(range(n + 1), [0] * n, np.ones(n), 3),
-                           action=np.zeros(n, np.int32), loss=np.ones(n), num_actions=2, propensity=np.full(n, 0.5))
-        said = run("evaluate", sparse, "--policy", self.policy('kind = "uniform"\n'), "--model", "ridge", check=1).stderr
-        self.assertIn("the ridge model needs dense contexts", said)
+
+    def test_sparse_contexts_have_a_model_too(self):
+        n = 100
+        sparse = write_log(self.dir / "s.h5", "categorical", context=(range(n + 1), [0] * n, np.arange(n) / n, 3),
+                           action=np.arange(n, dtype=np.int32) % 2, loss=np.arange(n) / n, num_actions=2,
+                           propensity=np.full(n, 0.5))
+        report = run_json("evaluate", sparse, "--policy", self.policy('kind = "uniform"\n'), "--model", "ridge")
+        found = {one["estimator"]: one["value"] for one in report["policies"][0]["estimates"]}
+        self.assertAlmostEqual(found["dr"], (n - 1) / n / 2, delta=0.05)
 
 
 if __name__ == "__main__":

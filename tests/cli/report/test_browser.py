@@ -41,7 +41,8 @@ class Browser(ProgramTest):
             for method, gain in (("crm", 0.6), ("scrm", 0.9)):
                 for seed in range(5):
                     loss = [best * (1 - np.exp(-gain * (m + 1))) * (1 + 0.02 * random.normal()) for m in range(10)]
-                    runs.append(made_up_run(environment, method, seed, loss, ess=[50.0 * 1.7**m for m in range(10)]))
+                    runs.append(made_up_run(environment, method, seed, loss, ess=[50.0 * 1.7**m for m in range(10)],
+                                            mean_weight=[1 - 0.03 * m for m in range(10)]))
             for method, loss in (("baseline", 0.6 * best), ("skyline", 1.03 * best), ("trpo", 1.02 * best)):
                 runs += [made_up_run(environment, method, seed, [loss] * 10, [0] * 10, rule="") for seed in range(5)]
         self.report("sweep", write_archive(self.dir / "sweep.h5", runs))

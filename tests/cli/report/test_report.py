@@ -95,6 +95,11 @@ class Sweeps(ReportTest):
         page, _ = self.report([made_up_run(seed=s, ess=[50.0, 500.0, 5000.0]) for s in (0, 1)])
         self.assertIn("effective rows", page)
         self.assertIn("effective sample size", (self.dir / "out/figures/ess-pricing-1.svg").read_text())
+        self.assertFalse((self.dir / "out/figures/weight-pricing-1.svg").exists())
+
+    def test_mean_weights_are_drawn_where_runs_have_them(self):
+        self.report([made_up_run(seed=s, mean_weight=[0.97, 1.0, 1.2]) for s in (0, 1)])
+        self.assertIn("mean weight", (self.dir / "out/figures/weight-pricing-1.svg").read_text())
 
     def test_the_same_archive_gives_the_same_bytes(self):
         runs = [made_up_run(seed=s) for s in (0, 1)]

@@ -176,3 +176,41 @@ TEST_CASE("cluster groups: sums of clusters wherever they lie; too many are put 
     CHECK(loss == doctest::Approx(total));
   }
 }
+
+TEST_CASE("row groups: what two ranks have added up is what one would have, huge weights included") {
+  const GroupLayout layout(1, {});
+  constexpr std::int64_t kBlocks = 8;
+  const WeightOptions rules{.alpha = 0.01, .clip = 0, .ranges = false};
+  for (const std::int64_t group : {std::int64_t{16}, std::int64_t{kBlockRows}, std::int64_t{2 * kBlockRows}}) {
+    CAPTURE(group);
+    const std::int64_t rows = (kBlocks - 1) * kBlockRows + 100;
+    RowGroups whole(rows, group, layout), first(rows, group, layout), second(rows, group, layout);
+    std::vector<WeightSums> sums(kBlocks);
+    for (std::int64_t b = 0; b < kBlocks; ++b) {
+      const WeightedBlock one(b, b == kBlocks - 1 ? 100 : kBlockRows);
+      Columns<double> weights{1};
+      std::copy_n(one.weights.data(), kBlockRows, weights.data());
+      compute_weight_sums(one.block, weights.data(), rules, sums[static_cast<std::size_t>(b)]);
+      for (RowGroups* groups : {&whole, b < 6 ? &first : &second}) {
+        if (!groups->by_block()) {
+          groups->add_block(one.block, 0, one.weights.data(), rules, nullptr);
+          groups->add_block_losses(one.block);
+          continue;
+        }
+        BlockSums block;
+        block.first_row = one.block.first_row;
+        block.sums.resize(layout.width());
+        block.set_policy(layout, 0, sums[static_cast<std::size_t>(b)], rules);
+        groups->add_block_sums(block);
+      }
+    }
+    ByteStream out;
+    second.transfer(6 * kBlockRows, kBlocks * kBlockRows, out);
+    ByteStream in(out.take());
+    first.transfer(6 * kBlockRows, kBlocks * kBlockRows, in);
+    CHECK(in.left() == 0);
+    const TopRows top = top_of(sums);
+    for (RowGroups* groups : {&whole, &first}) groups->clip_top_rows(0, top, top.entries[TopRows::kSize - 1].weight);
+    CHECK(first.table().sums == whole.table().sums);
+  }
+}

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -42,6 +43,8 @@ ObjectiveProblem problem_for(const Policy& policy, const Estimator* estimator, c
   double sum = 0;
   for (const double y : rows.loss) sum += y;
   problem.rules.mean_loss = sum / static_cast<double>(rows.rows);
+  problem.rules.smoothing = 0.2;
+  problem.rules.largest_loss = *std::max_element(rows.loss.begin(), rows.loss.end());
   return problem;
 }
 
@@ -63,8 +66,8 @@ void check_against_reference(const ObjectiveProblem& problem, const LoggedRows& 
   }
 }
 
-const Estimator* const kActionEstimators[] = {&kIpsEstimator, &kClippedEstimator, &kSnipsEstimator, &kIpsIxEstimator,
-                                              &kLogSmoothing};
+const Estimator* const kActionEstimators[] = {&kIpsEstimator,   &kClippedEstimator, &kSnipsEstimator,
+                                              &kIpsIxEstimator, &kLogSmoothing,     &kLogSmoothingEstimator};
 
 }  // namespace
 

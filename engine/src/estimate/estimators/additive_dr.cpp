@@ -20,6 +20,7 @@ const Estimator kAdditiveDrEstimator = {
           return group.additive_terms - group.rows * (all.additive_terms / all.rows);
         },
     .difference = [](const DifferenceTotals& totals) { return mean_of(totals.model.additive); },
+    .learning = LearningRule{.form = RiskForm::model, .correction = Correction::labels},
 };
 
 }  // namespace scrm

@@ -14,6 +14,7 @@ const Estimator kDmEstimator = {
           return group.prediction - group.rows * (all.prediction / all.rows);
         },
     .difference = [](const DifferenceTotals& totals) { return mean_of(totals.model.prediction); },
+    .learning = LearningRule{.form = RiskForm::model},
 };
 
 }  // namespace scrm

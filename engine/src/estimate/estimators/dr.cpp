@@ -21,6 +21,7 @@ const Estimator kDrEstimator = {
           return group.prediction + group.residual - group.rows * replicate(all);
         },
     .difference = [](const DifferenceTotals& totals) { return mean_of(totals.model.terms); },
+    .learning = LearningRule{.form = RiskForm::model, .correction = Correction::weights},
 };
 
 }  // namespace scrm

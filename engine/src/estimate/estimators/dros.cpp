@@ -9,6 +9,15 @@ void shrunk_weights(std::span<const double> weights, double lambda, double* out)
   for (std::size_t i = 0; i < weights.size(); ++i) out[i] = weights[i] / (1 + weights[i] * inverse * weights[i]);
 }
 
+/// Its derivative by log w: with u = w²/λ, w (1 − u) / (1 + u)².
+void slopes_of_shrunk(std::span<const double> weights, double lambda, double* out) {
+  const double inverse = 1 / lambda;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const double w = weights[i], u = w * inverse * w;
+    out[i] = w / (1 + u) * ((1 - u) / (1 + u));
+  }
+}
+
 }  // namespace
 
 /// Doubly robust with optimistic shrinkage (Su, Dimakopoulou, Krishnamurthy and Dudík 2020).
@@ -16,10 +25,12 @@ const Estimator kDrosEstimator = {
     .name = "dros",
     .formula = "mean(q_pi + lambda w / (w^2 + lambda) (y - q)), lambda tuned",
     .needs_model = true,
-    .tuned =
-        TunedResidual{
-            .weights = shrunk_weights, .parameter = [](double scale) { return scale * scale; }, .symbol = "lambda"},
+    .tuned = TunedResidual{.weights = shrunk_weights,
+                           .slopes = slopes_of_shrunk,
+                           .parameter = [](double scale) { return scale * scale; },
+                           .symbol = "lambda"},
     .difference = difference_of_values,
+    .learning = LearningRule{.form = RiskForm::model, .correction = Correction::weights},
 };
 
 }  // namespace scrm

@@ -57,6 +57,7 @@ const Estimator kLogSmoothingEstimator = {
     .inapplicable_reason = inapplicable_reason,
     .point = smoothed,
     .replicate = [](const ReplicateTotals&) { return std::numeric_limits<double>::quiet_NaN(); },
+    .learning = LearningRule{.form = RiskForm::smoothed},
 };
 
 }  // namespace scrm

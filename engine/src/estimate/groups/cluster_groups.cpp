@@ -34,6 +34,14 @@ void ClusterEntries::append(const ClusterEntries& later) {
   top.insert(top.end(), later.top.begin(), later.top.end());
 }
 
+void ClusterEntries::transfer(ByteStream& bytes) {
+  using scrm::transfer;
+  transfer(bytes, keys);
+  transfer(bytes, sums);
+  transfer(bytes, block_ends);
+  transfer(bytes, top);
+}
+
 ClusterGroups::ClusterGroups(const GroupLayout& layout)
     : table_{layout, 0, {}}, most_(static_cast<std::size_t>(most_clusters(layout.load()))), top_(layout.policies()) {}
 

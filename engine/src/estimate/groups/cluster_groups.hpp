@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "estimate/groups/group_layout.hpp"
+#include "scrm/engine/ranks/byte_stream.hpp"
 #include "scrm/kernels/block.hpp"
 #include "scrm/kernels/weights/weight_sums.hpp"
 
@@ -29,6 +30,7 @@ struct ClusterEntries {
 
   void clear();
   void append(const ClusterEntries& later);
+  void transfer(ByteStream& bytes);
 };
 
 /// Up to most_clusters() every cluster has sums of its own. Beyond, clusters are put together at random (by a hash of

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 namespace scrm {
 namespace {
@@ -137,15 +138,43 @@ void RowGroups::add_block_terms(const Block& block, std::size_t policy, std::siz
 void RowGroups::add_block_sums(const BlockSums& block) {
   double* into = group(block.first_row);
   for (std::size_t c = 0; c < table_.layout.width(); ++c) into[c] += block.sums[c];
-  if (block.top.empty()) return;
-  top_.resize(block.top.size());
-  top_count_.resize(block.top.size());
+  // Each group by itself: what it holds must not depend on who adds up those before it.
+  const std::int64_t number = block.first_row / group_rows_;
+  open_.resize(block.top.size());
   for (std::size_t p = 0; p < block.top.size(); ++p) {
+    OpenGroup& open = open_[p];
+    if (open.group != number) close(open);
+    open.group = number;
     for (int t = 0; t < block.top[p].count; ++t) {
       const TopRows::Entry& entry = block.top[p].entries[static_cast<std::size_t>(t)];
-      hold({p, entry.row, entry.weight, entry.loss}, top_[p], top_count_[p]);
+      if (is_held(entry.weight))
+        hold({p, entry.row, entry.weight, entry.loss}, open.held, open.count);
+      else
+        into[table_.layout.policy(p) + GroupLayout::kClipped] += entry.weight * entry.loss;
     }
   }
+}
+
+void RowGroups::close(OpenGroup& open) {
+  held_.insert(held_.end(), open.held.begin(), open.held.begin() + open.count);
+  open.count = 0;
+}
+
+void RowGroups::transfer(std::int64_t first, std::int64_t end, ByteStream& bytes) {
+  using scrm::transfer;
+  for (OpenGroup& open : open_) close(open);
+  const std::size_t width = table_.layout.width();
+  const std::int64_t first_group = std::min(table_.groups, groups_of(first, group_rows_));
+  const std::int64_t end_group = std::min(table_.groups, groups_of(end, group_rows_));
+  bytes.raw(table_.sums.data() + static_cast<std::size_t>(first_group) * width,
+            static_cast<std::size_t>(end_group - first_group) * width * sizeof(double));
+  const auto here = [&](const HeldRow& held) { return held.row >= first && held.row < end; };
+  std::vector<HeldRow> held;
+  std::copy_if(held_.begin(), held_.end(), std::back_inserter(held), here);
+  transfer(bytes, held);
+  if (!bytes.reads()) return;
+  std::erase_if(held_, here);
+  held_.insert(held_.end(), held.begin(), held.end());
 }
 
 void RowGroups::clip_top_rows(std::size_t policy, const TopRows& top, double clip) {
@@ -153,10 +182,7 @@ void RowGroups::clip_top_rows(std::size_t policy, const TopRows& top, double cli
   const auto add_clipped = [&](const HeldRow& held) {
     group(held.row)[offset + GroupLayout::kClipped] += std::min(held.weight, clip) * held.loss;
   };
-  if (policy < top_.size()) {
-    for (int t = 0; t < top_count_[policy]; ++t) add_clipped(top_[policy][static_cast<std::size_t>(t)]);
-    return;
-  }
+  for (OpenGroup& open : open_) close(open);
   // In the order of rows, so that threads cannot change a bit. Only top rows lie above M.
   std::sort(held_.begin(), held_.end(), [](const HeldRow& a, const HeldRow& b) { return a.row < b.row; });
   for (const HeldRow& held : held_) {

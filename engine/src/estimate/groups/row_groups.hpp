@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "estimate/groups/group_layout.hpp"
+#include "scrm/engine/ranks/byte_stream.hpp"
 #include "scrm/kernels/block.hpp"
 #include "scrm/kernels/weights/weight_sums.hpp"
 
@@ -55,6 +56,9 @@ class RowGroups {
   /// Brings the top rows down to the automatic M, known only after the pass.
   void clip_top_rows(std::size_t policy, const TopRows& top, double clip);
 
+  /// Writes the groups of rows [first, end), or sets them to what is read. No group may lie on either side.
+  void transfer(std::int64_t first, std::int64_t end, ByteStream& bytes);
+
   const GroupTable& table() const noexcept { return table_; }
   GroupTable& table() noexcept { return table_; }
 
@@ -73,16 +77,23 @@ class RowGroups {
   void each_group(const Block& block, Add add);
   /// Whether a row has to wait until M is known: taken back out of a sum, a huge weight would leave nothing of it.
   bool is_held(double weight) const noexcept;
-  /// Holds the row; where a block has held as many as M can clip, the one with the least weight goes into its sum.
+  /// Holds the row; where a block, or a group of blocks, has held as many as M can clip, the one with the least weight
+  /// goes into its sum.
   void hold(const HeldRow& row, HeldRows& held, int& count);
 
   std::int64_t group_rows_;
   GroupTable table_;
+  /// Where groups are whole blocks, the rows held of the group at hand.
+  struct OpenGroup {
+    std::int64_t group = -1;
+    HeldRows held;
+    int count = 0;
+  };
+  void close(OpenGroup& open);
+
   std::mutex held_mutex_;
-  std::vector<HeldRow> held_;  // of all blocks, in no order
-  // Of each policy, where groups are whole blocks.
-  std::vector<HeldRows> top_;
-  std::vector<int> top_count_;
+  std::vector<HeldRow> held_;    // of all groups, in no order
+  std::vector<OpenGroup> open_;  // of each policy
 };
 
 }  // namespace scrm

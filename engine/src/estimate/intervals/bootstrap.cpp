@@ -19,7 +19,8 @@ constexpr int kTileGroups = 512;
 }  // namespace
 
 std::vector<std::vector<double>> bootstrap_replicates(const GroupTable& table, std::uint64_t seed, int count,
-                                                      std::span<const EstimateColumn> columns, int threads) {
+                                                      std::span<const EstimateColumn> columns, int threads,
+                                                      const StopToken& stop) {
   std::vector<std::vector<double>> values(columns.size());
   for (std::vector<double>& column : values) column.resize(static_cast<std::size_t>(count));
   const int tasks = (count + kTaskReplicates - 1) / kTaskReplicates;
@@ -32,6 +33,7 @@ std::vector<std::vector<double>> bootstrap_replicates(const GroupTable& table, s
     std::vector<double> totals(static_cast<std::size_t>(replicates) * row);
     for (std::int64_t g = 0; g < table.groups; g += kTileGroups) {
       const int tile = static_cast<int>(std::min<std::int64_t>(kTileGroups, table.groups - g));
+      stop.check();
       for (int r = 0; r < replicates; ++r) {
         poisson_counts(seed, static_cast<std::uint32_t>(first + r), static_cast<std::uint64_t>(g), tile,
                        counts.data() + static_cast<std::size_t>(r) * kTileGroups);

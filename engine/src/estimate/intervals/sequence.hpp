@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "scrm/engine/ranks/byte_stream.hpp"
 #include "scrm/kernels/weights/moments.hpp"
 
 namespace scrm {
@@ -16,6 +17,7 @@ struct EpochMoments {
   /// Adds the terms of a block that begins at this row.
   void add(std::int64_t first_row, const double* terms, int rows);
   void merge(const EpochMoments& later);
+  void transfer(ByteStream& bytes) { scrm::transfer(bytes, epochs); }
 };
 
 /// What is known of terms: no mean is further than `mean` from zero, and no term further than `term`.

@@ -11,7 +11,8 @@
 
 namespace scrm {
 
-/// By a hash of the cluster where rows have one, else of the row's number; of the block's number as soon as there are
+/// By a hash of the cluster where rows have one, else of the row's number or, where rows share contexts, the context's;
+/// of the block's number as soon as there are
 /// blocks enough, since a block with one fold costs a fifth of one with five.
 class Folds {
  public:
@@ -35,7 +36,7 @@ class Folds {
       return folds;
     }
     for (int i = 0; i < block.rows; ++i) {
-      const std::int64_t number = block.cluster != nullptr ? block.cluster[i] : block.first_row + i;
+      const std::int64_t number = block.cluster != nullptr ? block.cluster[i] : (block.first_row + i) / block.replays;
       folds[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(fold_of(static_cast<std::uint64_t>(number)));
     }
     return folds;

@@ -40,6 +40,9 @@ struct Rest {
   double mean = 0;  ///< loss
 };
 
+constexpr int kNoFold = -1;
+
+/// Nothing is left out with kNoFold.
 Rest rest_of(const RidgeShape& shape, const RidgeSums& sums, int at, int left_out, int also) {
   const std::int64_t side = shape.width() + 1;
   Rest out{MatrixXd::Zero(side, side)};
@@ -80,6 +83,12 @@ double penalty_at(int step) {
   return kLeastPenalty * std::pow(10.0, step);
 }
 
+/// That of the least error, the larger of equals.
+double best_penalty(const std::array<double, kPenalties>& errors) {
+  const auto best = std::min_element(errors.rbegin(), errors.rend());
+  return penalty_at(static_cast<int>(errors.rend() - best) - 1);
+}
+
 /// The penalty of each fold: the one whose fits without that fold and one other predict that other best. A penalty that
 /// was chosen by the rows it is used on would be small where their actions were not logged, and large where they were:
 /// predictions would know of the actions that they are to be independent of.
@@ -105,15 +114,40 @@ std::array<double, Folds::kCount> choose_penalties(const RidgeShape& shape, cons
     }
   }
   std::array<double, Folds::kCount> out;
-  for (std::size_t fold = 0; fold < out.size(); ++fold) {
-    // The larger of equals.
-    const auto best = std::min_element(errors[fold].rbegin(), errors[fold].rend());
-    out[fold] = penalty_at(static_cast<int>(errors[fold].rend() - best) - 1);
+  for (std::size_t fold = 0; fold < out.size(); ++fold) out[fold] = best_penalty(errors[fold]);
+  return out;
+}
+
+/// One penalty for all folds, by the errors of fits without each: for those who predict by a fit of all rows.
+std::array<double, Folds::kCount> choose_penalty(const RidgeShape& shape, const RidgeSums& sums, int at,
+                                                 bool parallel) {
+  std::array<double, kPenalties> errors{};
+  VectorXd weights;
+  for (int fold = 0; fold < Folds::kCount; ++fold) {
+    const MatrixXd held = products_of(sums.folds[static_cast<std::size_t>(fold)], shape.width() + 1, at);
+    const Rest rest = rest_of(shape, sums, at, fold, fold);
+    for (int step = 0; step < kPenalties; ++step) {
+      errors[static_cast<std::size_t>(step)] += solve(rest, penalty_at(step), parallel, weights)
+                                                    ? held_error(held, weights)
+                                                    : std::numeric_limits<double>::infinity();
+    }
   }
+  std::array<double, Folds::kCount> out;
+  out.fill(best_penalty(errors));
   return out;
 }
 
 }  // namespace
+
+void RidgeSums::transfer(ByteStream& bytes) {
+  for (Fold& fold : folds) {
+    scrm::transfer(bytes, fold.products);
+    scrm::transfer(bytes, fold.rows);
+    scrm::transfer(bytes, fold.loss);
+    scrm::transfer(bytes, fold.range.least);
+    scrm::transfer(bytes, fold.range.most);
+  }
+}
 
 int RidgeReduction::rows_at_once() const noexcept {
   return static_cast<int>(std::clamp(kPanelDoubles / (shape_.width() + 1), kFewestRows, kMostRows));
@@ -130,14 +164,15 @@ ReductionBytes RidgeReduction::bytes() const {
 }
 
 /// Rows by fold and equation; those of (fold, equation) are [begins[k], begins[k + 1]), k = fold · count + equation.
-void RidgeReduction::sort_rows(const Block& block, const Folds::OfRows& folds, Scratch& scratch) const {
+void RidgeReduction::sort_rows(const Block& block, const Folds::OfRows& folds, const std::uint8_t* keep,
+                               Scratch& scratch) const {
   const auto keys = Folds::kCount * static_cast<std::size_t>(count_);
   scratch.begins.assign(keys + 1, 0);
   scratch.rows.resize(kBlockRows);
   std::array<int, kBlockRows> key;  // −1: of another equation
   for (int i = 0; i < block.rows; ++i) {
     const int equation = (shape_.kind == ActionKind::categorical ? block.category[i] : 0) - first_;
-    const bool here = equation >= 0 && equation < count_;
+    const bool here = keep[i] != 0 && equation >= 0 && equation < count_;
     key[static_cast<std::size_t>(i)] = here ? folds[static_cast<std::size_t>(i)] * count_ + equation : -1;
     if (here) ++scratch.begins[static_cast<std::size_t>(key[static_cast<std::size_t>(i)]) + 1];
   }
@@ -159,14 +194,18 @@ void RidgeReduction::compute(const Block& block, Partial& out) const {
     fold.range = {};
   }
   const Folds::OfRows folds = folds_.of_rows(block);
+  std::array<std::uint8_t, kBlockRows> keep;
+  keep.fill(1);
+  if (mask_ != nullptr) mask_->expand(block.first_row, kBlockRows, keep.data());
   for (int i = 0; i < block.rows; ++i) {
+    if (keep[static_cast<std::size_t>(i)] == 0) continue;
     RidgeSums::Fold& fold = sums.folds[folds[static_cast<std::size_t>(i)]];
     fold.rows += 1;
     fold.loss += units_.loss.of(block.loss[i]);
     fold.range.add({block.loss[i], block.loss[i]});
   }
   const Pool<Scratch>::Lease scratch = scratch_.lease();
-  sort_rows(block, folds, *scratch);
+  sort_rows(block, folds, keep.data(), *scratch);
   const int side = static_cast<int>(shape_.width() + 1), most = rows_at_once();
   scratch->features.resize(static_cast<std::size_t>(most) * static_cast<std::size_t>(side));
   const std::size_t square = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
@@ -200,14 +239,20 @@ void RidgeReduction::merge(Partial& earlier, const Partial& later) const {
   }
 }
 
-RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at, bool parallel) {
+RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at, bool cross_fitted, bool parallel) {
   const std::int64_t width = shape.width();
-  std::array<double, Folds::kCount> penalties = choose_penalties(shape, sums, at, parallel);
+  std::array<double, Folds::kCount> penalties =
+      (cross_fitted ? choose_penalties : choose_penalty)(shape, sums, at, parallel);
   RidgeSolution out;
   out.weights.assign(Folds::kCount * static_cast<std::size_t>(width), 0.0);
   VectorXd weights;
   for (int fold = 0; fold < Folds::kCount; ++fold) {
-    const Rest rest = rest_of(shape, sums, at, fold, fold);
+    if (fold > 0 && !cross_fitted) {
+      std::copy_n(out.weights.data(), width, out.weights.data() + fold * width);
+      continue;
+    }
+    const int left_out = cross_fitted ? fold : kNoFold;
+    const Rest rest = rest_of(shape, sums, at, left_out, left_out);
     // Where nothing can be solved for, the mean is predicted.
     if (!solve(rest, penalties[static_cast<std::size_t>(fold)], parallel, weights))
       weights = VectorXd::Unit(width, 0) * rest.mean;

@@ -12,6 +12,7 @@
 #include "estimate/model/ridge_shape.hpp"
 #include "pass/pass_plan.hpp"
 #include "pass/pool.hpp"
+#include "scrm/engine/pass/row_mask.hpp"
 
 namespace scrm {
 
@@ -34,13 +35,16 @@ struct RidgeSums {
     LossRange range;               ///< likewise
   };
   std::array<Fold, Folds::kCount> folds;
+
+  void transfer(ByteStream& bytes);
 };
 
-/// Sums up equations [first, first + count).
+/// Sums up equations [first, first + count) over the rows that count; all of them where `mask` is null.
 class RidgeReduction final : public SizedReduction {
  public:
-  RidgeReduction(const RidgeShape& shape, const RidgeUnits& units, const Folds& folds, int first, int count)
-      : shape_(shape), units_(units), folds_(folds), first_(first), count_(count) {}
+  RidgeReduction(const RidgeShape& shape, const RidgeUnits& units, const Folds& folds, const RowMask* mask, int first,
+                 int count)
+      : shape_(shape), units_(units), folds_(folds), mask_(mask), first_(first), count_(count) {}
 
   struct Sums final : Partial {
     RidgeSums sums;
@@ -50,6 +54,7 @@ class RidgeReduction final : public SizedReduction {
   std::unique_ptr<Partial> make() const override { return std::make_unique<Sums>(); }
   void compute(const Block& block, Partial& out) const override;
   void merge(Partial& earlier, const Partial& later) const override;
+  void transfer(Partial& sums, ByteStream& bytes) const override { static_cast<Sums&>(sums).sums.transfer(bytes); }
 
  private:
   struct Scratch {
@@ -57,11 +62,12 @@ class RidgeReduction final : public SizedReduction {
     std::vector<double> features;
   };
   int rows_at_once() const noexcept;
-  void sort_rows(const Block& block, const Folds::OfRows& folds, Scratch& scratch) const;
+  void sort_rows(const Block& block, const Folds::OfRows& folds, const std::uint8_t* keep, Scratch& scratch) const;
 
   const RidgeShape& shape_;
   const RidgeUnits& units_;
   const Folds& folds_;
+  const RowMask* mask_;
   int first_, count_;
   mutable Pool<Scratch> scratch_;
 };
@@ -72,8 +78,9 @@ struct RidgeSolution {
   double penalty = 0;  ///< the median of the folds', of which each has its own
 };
 
-/// Solves equation `at` of the sums. `parallel`: on all threads.
-RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at, bool parallel);
+/// Solves equation `at` of the sums; unless `cross_fitted`, every fold gets the regression of all rows with the penalty
+/// that folds have chosen. `parallel`: on all threads.
+RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at, bool cross_fitted, bool parallel);
 /// Bytes that one call holds.
 std::size_t solve_ridge_bytes(const RidgeShape& shape);
 

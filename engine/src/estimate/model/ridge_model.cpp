@@ -7,7 +7,9 @@
 #include <cmath>
 #include <span>
 
+#include "estimate/model/conjugate_ridge.hpp"
 #include "estimate/model/ridge_equations.hpp"
+#include "estimate/model/ridge_scores.hpp"
 #include "pass/parallel_indices.hpp"
 #include "policy/kinds/policy_kinds.hpp"
 #include "policy/score_matrix.hpp"
@@ -26,13 +28,39 @@ constexpr std::size_t kColumnBytes = kBlockRows * sizeof(double);
 using FoldRanges = std::array<LossRange, Folds::kCount>;
 
 /// What the two forms of the model share: linear functions of contexts, a matrix of them for each fold.
-class CrossFittedRidge : public OutcomeModel {
+class CrossFittedRidge : public OutcomeModel, public RidgeScores {
  public:
   CrossFittedRidge(const Folds& folds, std::vector<ScoreMatrix> matrices, double penalty)
       : folds_(folds), matrices_(std::move(matrices)), penalty_(penalty) {}
 
   std::string name() const override { return "ridge"; }
   std::optional<double> penalty() const override { return penalty_; }
+  int coefficient_columns() const override { return outputs(); }
+  OutcomeCoefficients coefficients(const Block& block, PolicyScratch& scratch, double* out) const override {
+    if (const std::optional<int> fold = folds_.of_block(block)) {
+      matrix(*fold).scores(block, scratch, out);
+      return {.columns = out};
+    }
+    const Folds::OfRows folds = folds_.of_rows(block);
+    double* scores = scratch.columns(kModelScoresSlot, outputs());
+    for (int fold = 0; fold < Folds::kCount; ++fold) {
+      matrix(fold).scores(block, scratch, scores);
+      for (int o = 0; o < outputs(); ++o) {
+        for (int i = 0; i < block.rows; ++i) {
+          if (folds[static_cast<std::size_t>(i)] == fold) out[cell(o, i)] = scores[cell(o, i)];
+        }
+      }
+    }
+    return {.columns = out};
+  }
+
+  std::vector<double> mean_theta() const override {
+    std::vector<double> mean(matrices_.front().policy().theta.size());
+    for (const ScoreMatrix& one : matrices_) {
+      for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += one.policy().theta[j] / Folds::kCount;
+    }
+    return mean;
+  }
 
  protected:
   int outputs() const { return matrices_.front().policy().outputs; }
@@ -79,6 +107,13 @@ class FactorRidge final : public CrossFittedRidge {
   }
 
   bool is_linear_in_labels() const override { return kind_ == ActionKind::multilabel; }
+
+  OutcomeCoefficients coefficients(const Block& block, PolicyScratch& scratch, double* out) const override {
+    OutcomeCoefficients q = CrossFittedRidge::coefficients(block, scratch, out);
+    q.centre = action_.centre;
+    q.scale = action_.scale;
+    return q;
+  }
 
   void logged(const Block& block, PolicyScratch& scratch, double* out) const override {
     double* factors = scratch.columns(kModelFactorsSlot, outputs() - 1);
@@ -141,8 +176,10 @@ class FactorRidge final : public CrossFittedRidge {
 /// far from these would else have predictions far from any loss, and estimates their variance.
 class ActionRidge final : public CrossFittedRidge {
  public:
-  ActionRidge(const Folds& folds, std::vector<ScoreMatrix> matrices, double penalty, const FoldRanges& ranges)
-      : CrossFittedRidge(folds, std::move(matrices), penalty), ranges_(ranges) {}
+  /// `by_columns`: contexts do not lie there for each row by itself, so that logged actions are looked up among all.
+  ActionRidge(const Folds& folds, std::vector<ScoreMatrix> matrices, double penalty, bool by_columns,
+              const FoldRanges& ranges)
+      : CrossFittedRidge(folds, std::move(matrices), penalty), by_columns_(by_columns), ranges_(ranges) {}
 
   std::string inapplicable_reason(const TargetPolicy& policy) const override {
     if (policy.has_action_probabilities()) return {};
@@ -150,11 +187,23 @@ class ActionRidge final : public CrossFittedRidge {
            "the logged action alone; give it as model/NAME/target/TARGET";
   }
 
-  void logged(const Block& block, PolicyScratch&, double* out) const override {
-    if (block.context_type == FloatType::f32)
+  void logged(const Block& block, PolicyScratch& scratch, double* out) const override {
+    if (by_columns_) {
+      const double* q = coefficients(block, scratch, scratch.columns(kModelFactorsSlot, outputs())).columns;
+      for (int i = 0; i < block.rows; ++i) out[i] = q[cell(block.category[i], i)];
+    } else if (block.context_type == FloatType::f32)
       predict_logged<float>(block, out);
     else
       predict_logged<double>(block, out);
+  }
+
+  OutcomeCoefficients coefficients(const Block& block, PolicyScratch& scratch, double* out) const override {
+    const OutcomeCoefficients all = CrossFittedRidge::coefficients(block, scratch, out);
+    const Folds::OfRows folds = folds_.of_rows(block);
+    for (int k = 0; k < outputs(); ++k) {
+      for (int i = 0; i < block.rows; ++i) out[cell(k, i)] = held(folds[static_cast<std::size_t>(i)], out[cell(k, i)]);
+    }
+    return all;
   }
 
   void expectation(const Block& block, const TargetPolicy& policy, PolicyScratch& scratch, double* out) const override {
@@ -179,10 +228,14 @@ class ActionRidge final : public CrossFittedRidge {
   }
 
   std::size_t scratch_bytes(const TargetPolicy&) const override {
-    return static_cast<std::size_t>(tile_columns()) * kColumnBytes;
+    const std::size_t columns = by_columns_ ? 2 * static_cast<std::size_t>(outputs()) : 0;
+    return (static_cast<std::size_t>(tile_columns()) + columns) * kColumnBytes;
   }
 
  private:
+  bool by_columns_;
+  FoldRanges ranges_;
+
   /// Columns of a block that hold a tile of all actions.
   std::int64_t tile_columns() const {
     constexpr std::int64_t kTilesOfColumn = kBlockRows / kScoreTileRows;
@@ -212,8 +265,6 @@ class ActionRidge final : public CrossFittedRidge {
     const LossRange& range = ranges_[static_cast<std::size_t>(fold)];
     return std::clamp(prediction, range.least, range.most);
   }
-
-  FoldRanges ranges_;
 };
 
 /// The regressions of one fold in raw units, as a matrix of scores. `weights` are those of all equations and folds.
@@ -243,7 +294,7 @@ ScoreMatrix raw_matrix(const RidgeShape& shape, const RidgeUnits& units, const S
 int equations_at_once(const Source& source, const RidgeShape& shape, const RidgeUnits& units, const Folds& folds,
                       const PassOptions& pass) {
   for (int count = shape.equations; count > 1; count = (count + 1) / 2) {
-    if (fits_all_threads(source, RidgeReduction(shape, units, folds, 0, count).bytes(), pass)) return count;
+    if (fits_all_threads(source, RidgeReduction(shape, units, folds, nullptr, 0, count).bytes(), pass)) return count;
   }
   return 1;
 }
@@ -273,18 +324,19 @@ SolvedRidge solve_all(Source& source, const RidgeShape& shape, const RidgeUnits&
   const int at_once = equations_at_once(source, shape, units, folds, pass);
   for (int first = 0; first < shape.equations; first += at_once) {
     const int count = std::min(at_once, shape.equations - first);
-    const RidgeReduction reduction(shape, units, folds, first, count);
+    const RidgeReduction reduction(shape, units, folds, options.rows, first, count);
     const PassResult result = run_pass(source, reduction, pass);
     if (!options.skip_bad_rows) require_no_bad_rows(result.audit);
     const RidgeSums& sums = static_cast<const RidgeReduction::Sums&>(*result.sums).sums;
     out.ranges = ranges_outside(sums);
     in_arena(pass.threads, [&] {
       if (count == 1) {
-        solutions[static_cast<std::size_t>(first)] = solve_ridge(shape, sums, 0, true);
+        solutions[static_cast<std::size_t>(first)] = solve_ridge(shape, sums, 0, options.cross_fitted, true);
         return;
       }
       parallel_indices(count, [&](std::int64_t at) {
-        solutions[static_cast<std::size_t>(first + at)] = solve_ridge(shape, sums, static_cast<int>(at), false);
+        solutions[static_cast<std::size_t>(first + at)] =
+            solve_ridge(shape, sums, static_cast<int>(at), options.cross_fitted, false);
       });
     });
   }
@@ -299,20 +351,42 @@ double median_penalty(const std::vector<RidgeSolution>& solutions) {
   return all[all.size() / 2];
 }
 
+std::shared_ptr<const OutcomeModel> model_of(const RidgeShape& shape, const RidgeUnits& units, const Folds& folds,
+                                             std::vector<ScoreMatrix> matrices, double penalty, bool by_columns,
+                                             const FoldRanges& ranges) {
+  if (shape.kind == ActionKind::categorical)
+    return std::make_shared<ActionRidge>(folds, std::move(matrices), penalty, by_columns, ranges);
+  return std::make_shared<FactorRidge>(folds, std::move(matrices), penalty, shape.kind, units.action);
+}
+
+/// Rows that share contexts are worth few equations each, and sparse ones have many features: more than can be solved
+/// for at once.
+std::shared_ptr<const OutcomeModel> conjugate_model(Source& source, const RidgeShape& shape, const RidgeUnits& units,
+                                                    const Folds& folds, const RidgeOptions& options,
+                                                    const PassOptions& pass) {
+  ConjugateRidge fitted = fit_conjugate_ridge(source, shape, units, folds, options, pass);
+  std::vector<ScoreMatrix> matrices;
+  for (std::vector<double>& theta : fitted.theta) {
+    Policy policy;
+    policy.kind = PolicyKind::softmax;
+    policy.outputs = shape.equations * shape.outputs;
+    policy.theta = std::move(theta);
+    matrices.emplace_back(policy, source.schema());
+  }
+  return model_of(shape, units, folds, std::move(matrices), fitted.penalty, true, {});
+}
+
 }  // namespace
 
 std::shared_ptr<const OutcomeModel> fit_ridge_model(Source& source, const RidgeOptions& options,
                                                     const PassOptions& pass) {
   const Schema& schema = source.schema();
   if (source.rows() == 0) throw Error(ErrorKind::data, "the data has no rows: there is nothing to fit a model to");
-  if (schema.sparse)
-    throw Error(ErrorKind::data,
-                "the ridge model needs dense contexts, and these are sparse: give the predictions of a model of your "
-                "own as model/NAME, or --model none");
-  if (schema.replays > 1) throw Error(ErrorKind::usage, "the ridge model is not for rows that share contexts");
   const RidgeShape shape(schema);
   const Folds folds(source);
   const RidgeUnits units = first_units(source);
+
+  if (schema.replays > 1 || schema.sparse) return conjugate_model(source, shape, units, folds, options, pass);
 
   MemoryLedger ledger(pass.memory);
   const std::size_t weights = static_cast<std::size_t>(shape.equations) * static_cast<std::size_t>(shape.width()) *
@@ -330,10 +404,7 @@ std::shared_ptr<const OutcomeModel> fit_ridge_model(Source& source, const RidgeO
   matrices.reserve(Folds::kCount);
   for (int fold = 0; fold < Folds::kCount; ++fold)
     matrices.push_back(raw_matrix(shape, units, schema, solved.solutions, fold));
-  const double penalty = median_penalty(solved.solutions);
-  if (shape.kind == ActionKind::categorical)
-    return std::make_shared<ActionRidge>(folds, std::move(matrices), penalty, solved.ranges);
-  return std::make_shared<FactorRidge>(folds, std::move(matrices), penalty, shape.kind, units.action);
+  return model_of(shape, units, folds, std::move(matrices), median_penalty(solved.solutions), false, solved.ranges);
 }
 
 }  // namespace scrm

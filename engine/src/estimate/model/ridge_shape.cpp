@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "scrm/kernels/scores/context_matrix.hpp"
 #include "scrm/kernels/weights/moments.hpp"
 #include "scrm/kernels/weights/weight_sums.hpp"
 
@@ -23,11 +24,25 @@ void fill_context(const Block& block, const RidgeUnits& units, const int* rows, 
                   double* out) {
   const auto* context = static_cast<const T*>(block.context);
   for (std::int64_t j = 0; j < block.features; ++j) {
-    const T* column = context + j * kBlockRows;
+    const T* column = context + j * context_stride(block.replays);
     const auto [centre, scale] = units.features[static_cast<std::size_t>(j)];
     const double inverse = 1 / scale;
-    for (int r = 0; r < count; ++r) out[r * stride + 1 + j] = (static_cast<double>(column[rows[r]]) - centre) * inverse;
+    for (int r = 0; r < count; ++r)
+      out[r * stride + 1 + j] = (static_cast<double>(column[rows[r] / block.replays]) - centre) * inverse;
   }
+}
+
+/// Sparse contexts: around zero, which is to stay one, by root mean squares; what is zero throughout gets that of all.
+void set_sparse_units(const Block& block, std::vector<RidgeUnit>& units) {
+  const int contexts = context_rows(block);
+  for (RidgeUnit& unit : units) unit.scale = 0;
+  double total = 0;
+  for (std::int64_t e = 0; contexts > 0 && e < block.sparse.indptr[contexts]; ++e) {
+    const double share = block.sparse.values[e] * block.sparse.values[e] / contexts;
+    units[static_cast<std::size_t>(block.sparse.indices[e])].scale += share;
+    total += share / static_cast<double>(units.size());
+  }
+  for (RidgeUnit& unit : units) unit.scale = std::sqrt(unit.scale > 0 ? unit.scale : (total > 0 ? total : 1));
 }
 
 }  // namespace
@@ -45,11 +60,14 @@ RidgeUnits first_units(Source& source) {
   const std::unique_ptr<BlockGroup> group = source.fetch(0, 1);
   Audit audit;
   const Block block = source.load(*group, 0, *loader, audit);
-  for (std::int64_t j = 0; j < block.features; ++j) {
+  const std::int64_t stride = context_stride(block.replays);
+  const bool sparse = block.sparse.indptr != nullptr;
+  if (sparse) set_sparse_units(block, units.features);
+  for (std::int64_t j = 0; !sparse && j < block.features; ++j) {
     units.features[static_cast<std::size_t>(j)] =
         block.context_type == FloatType::f32
-            ? unit_of(static_cast<const float*>(block.context) + j * kBlockRows, block.rows)
-            : unit_of(static_cast<const double*>(block.context) + j * kBlockRows, block.rows);
+            ? unit_of(static_cast<const float*>(block.context) + j * stride, context_rows(block))
+            : unit_of(static_cast<const double*>(block.context) + j * stride, context_rows(block));
   }
   if (block.action != nullptr) units.action = unit_of(block.action, block.rows);
   units.loss = unit_of(block.loss, block.rows);

@@ -20,6 +20,17 @@ PolicyKindDefinition gaussian_kind() {
             std::copy_n(scores, rows, mean);
             std::fill_n(variance, rows, policy.scale * policy.scale);
           },
+      .expectation_gradient =
+          [](const Policy& policy, const Block& block, const OutcomeCoefficients& q, double* scores,
+             double* expectation) {
+            const double spread = policy.scale / q.scale;
+            for (int i = 0; i < block.rows; ++i) {
+              const double u = (scores[i] - q.centre) / q.scale;
+              const double q1 = q.columns[cell(1, i)], q2 = q.columns[cell(2, i)];
+              expectation[i] = q.columns[i] + q1 * u + q2 * (u * u + spread * spread);
+              scores[i] = (q1 + 2 * q2 * u) / q.scale;
+            }
+          },
       .actions_from_normals =
           [](const Policy& policy, int rows, const double* scores, const double* normals, double* actions) {
             for (int i = 0; i < rows; ++i) actions[i] = scores[i] + policy.scale * normals[i];

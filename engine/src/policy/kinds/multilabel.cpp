@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "policy/kinds/policy_kinds.hpp"
@@ -30,6 +31,21 @@ void sample_tile(const Policy& policy, const Block&, const ScoreTile& all, int r
   draw_bits(policy, all.scores + (row - all.first_row), all.stride, row, random, actions);
 }
 
+/// E[±bit k] = 2 π_k − 1, ε mixed jointly or label by label: of single bits both are the same.
+void expectation_gradient(const Policy& policy, const Block& block, const OutcomeCoefficients& q, double* scores,
+                          double* expectation) {
+  std::copy_n(q.columns, block.rows, expectation);
+  for (int k = 0; k < policy.outputs; ++k) {
+    double* column = scores + cell(k, 0);
+    const double* label = q.columns + cell(k + 1, 0);
+    for (int i = 0; i < block.rows; ++i) {
+      const double tail = 1 / (1 + std::exp(std::abs(column[i])));  // of the less likely bit: 1 − p has no digits left
+      expectation[i] += (1 - policy.epsilon) * std::copysign(1 - 2 * tail, column[i]) * label[i];
+      column[i] = (1 - policy.epsilon) * 2 * tail * (1 - tail) * label[i];
+    }
+  }
+}
+
 }  // namespace
 
 /// K independent bits with probability σ(score_k), mixed with fair ones jointly or label by label.
@@ -57,6 +73,7 @@ PolicyKindDefinition multilabel_kind() {
           [](const Policy& policy, const Block& block, double* scores, double* probability) {
             label_gradient(block.bits, policy.outputs, policy.epsilon, scores, probability);
           },
+      .expectation_gradient = expectation_gradient,
       .sample = sample,
       .sample_tile = sample_tile,
   };

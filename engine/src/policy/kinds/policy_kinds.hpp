@@ -10,13 +10,14 @@
 namespace scrm {
 
 /// Scratch slots of policies, after the caller's: scores, a panel of contexts as doubles, products of a gradient; and
-/// of models: their own scores, and what those are multiplied with.
+/// of models: their own scores, what those are multiplied with, and what they say of a block.
 enum ScratchSlot {
   kScoresSlot = PolicyScratch::kCallerSlot + 1,
   kPanelSlot,
   kProductSlot,
   kModelScoresSlot,
   kModelFactorsSlot,
+  kModelColumnsSlot,
   kScratchSlots
 };
 

@@ -65,6 +65,35 @@ void probabilities(const Policy& policy, int actions, int rows, std::int64_t str
   }
 }
 
+/// ∂/∂s_k Σ_a p_a q_a = p_k (q_k − Σ_a p_a q_a), p the softmax without ε.
+void expectation_gradient(const Policy& policy, const Block& block, const OutcomeCoefficients& q, double* scores,
+                          double* expectation) {
+  Policy pure = policy;
+  pure.epsilon = 0;
+  const int actions = policy.outputs;
+  for (int first = 0; first < block.rows; first += kScoreTileRows) {
+    const int rows = std::min(kScoreTileRows, block.rows - first);
+    probabilities(pure, actions, rows, kBlockRows, scores + first);
+    double* mean = expectation + first;
+    double fair[kScoreTileRows] = {};
+    std::fill_n(mean, rows, 0.0);
+    for (int k = 0; k < actions; ++k) {
+      for (int i = 0; i < rows; ++i) {
+        const std::size_t at = cell(k, first + i);
+        mean[i] += scores[at] * q.columns[at];
+        fair[i] += q.columns[at] / actions;
+      }
+    }
+    for (int k = 0; k < actions; ++k) {
+      for (int i = 0; i < rows; ++i) {
+        const std::size_t at = cell(k, first + i);
+        scores[at] *= (1 - policy.epsilon) * (q.columns[at] - mean[i]);
+      }
+    }
+    for (int i = 0; i < rows; ++i) mean[i] = (1 - policy.epsilon) * mean[i] + policy.epsilon * fair[i];
+  }
+}
+
 }  // namespace
 
 /// One of K actions with probability (1−ε) softmax(scores) + ε/K.
@@ -87,6 +116,7 @@ PolicyKindDefinition softmax_kind() {
             softmax_gradient(all, block.category, policy.epsilon, scores, log_density);
           },
       .action_probabilities = probabilities,
+      .expectation_gradient = expectation_gradient,
       .sample = sample,
       .sample_tile = sample_tile,
   };

@@ -73,6 +73,7 @@ struct RunOptions {
   Penalty penalty = Penalty::se;
   std::vector<LambdaChoice> lambdas = {{}};
   std::vector<double> lambda_candidates = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1};  ///< what `auto` chooses among
+  LambdaJudge judge = LambdaJudge::objective;                              ///< of the candidates
   std::vector<double> l2 = {0.0};
   std::optional<double> alpha;
   double largest_weight = 1e100;

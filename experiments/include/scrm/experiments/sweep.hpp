@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "scrm/engine/ranks/ranks.hpp"
 #include "scrm/engine/schedule/stop_token.hpp"
 #include "scrm/experiments/sweep_file.hpp"
 #include "scrm/io/archive/run_record.hpp"
@@ -40,14 +41,15 @@ struct SweepOptions {
   bool overwrite = false;         ///< replace an archive that is there
   int threads = 0;                ///< 0: all cores
   std::size_t memory = 0;         ///< bytes; 0: no limit
+  Ranks* ranks = nullptr;         ///< that do the runs together; the first of them writes the archive
   StopToken stop;
   std::optional<std::uint64_t> shuffle_seed;           ///< start runs in an order drawn from this seed
   std::function<void(const SweepState&)> on_progress;  ///< never from two threads at once
   std::function<void(const std::string&)> on_warning;
 };
 
-/// Where the finished runs of a sweep with this archive wait until all are.
-std::string sweep_journal(const std::string& archive);
+/// Where the finished runs of a sweep with this archive wait until all are; each rank has a file of its own.
+std::string sweep_journal(const std::string& archive, int rank = 0);
 
 /// A method that cannot play in an environment, and why. It has no runs there.
 struct InapplicableMethod {
@@ -66,7 +68,7 @@ struct SweepReport {
 
 /// Runs what is not done yet and writes the archive. A finished run is on disk before it counts; a run that fails is
 /// recorded with its reason and the others go on. Runs' numbers depend on what they are alone: not on threads, order,
-/// interruptions or the other runs.
+/// interruptions or the other runs. On ranks other than the first, the report is empty.
 SweepReport run_sweep(const SweepFile& file, const SweepOptions& options);
 
 /// What came of putting the parts of a sweep together.

@@ -13,12 +13,6 @@ extern "C" int get_num_procs() {
 }
 
 namespace scrm {
-namespace {
-
-// Holds the core that OpenBLAS had chosen; its presence says that the program has been started again already.
-constexpr const char* kRepairedVariable = "SCRM_OPENBLAS_REPAIRED_FROM";
-
-}  // namespace
 
 void repair_openblas(char** argv) {
   limit_openblas_to_one_thread();
@@ -33,11 +27,6 @@ void repair_openblas(char** argv) {
   // Slower kernels are no reason to stop: go on as we are.
   unsetenv("OPENBLAS_CORETYPE");
   unsetenv(kRepairedVariable);
-}
-
-std::string openblas_core_before_repair() {
-  const char* former = std::getenv(kRepairedVariable);
-  return former == nullptr ? "" : former;
 }
 
 }  // namespace scrm

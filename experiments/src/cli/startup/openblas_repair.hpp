@@ -10,6 +10,9 @@ namespace scrm {
 /// thread. Returns when nothing had to be done or when starting again failed.
 void repair_openblas(char** argv);
 
+/// Holds the core that OpenBLAS had chosen; its presence says that the program has been started again already.
+inline constexpr const char* kRepairedVariable = "SCRM_OPENBLAS_REPAIRED_FROM";
+
 /// The kernels that OpenBLAS had chosen before the repair; empty when there was none.
 std::string openblas_core_before_repair();
 

@@ -51,8 +51,8 @@ ReservedThreads reserve_threads(int count) {
   return {.started = count};
 }
 
-int run_with_enough_stack(int (*program)(int, char**), int argc, char** argv) {
-  return program(argc, argv);
+int run_with_enough_stack(const std::function<int()>& program) {
+  return program();
 }
 
 }  // namespace scrm
@@ -96,15 +96,13 @@ int create_thread(pthread_t* thread, const pthread_attr_t* attributes, Routine r
 }
 
 struct Call {
-  int (*program)(int, char**);
-  int argc;
-  char** argv;
+  const std::function<int()>& program;
   int exit_code;
 };
 
 void* run_call(void* argument) {
   auto& call = *static_cast<Call*>(argument);
-  call.exit_code = call.program(call.argc, call.argv);
+  call.exit_code = call.program();
   return nullptr;
 }
 
@@ -162,17 +160,17 @@ ReservedThreads reserve_threads(int count) {
   return result;
 }
 
-int run_with_enough_stack(int (*program)(int, char**), int argc, char** argv) {
+int run_with_enough_stack(const std::function<int()>& program) {
   rlimit limit{};
-  Call call{program, argc, argv, 0};
+  Call call{program, 0};
   pthread_t thread{};
   pthread_attr_t attributes;
   if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kStackBytes || pthread_attr_init(&attributes) != 0)
-    return program(argc, argv);
+    return program();
   pthread_attr_setstacksize(&attributes, kStackBytes);
   const bool started = create_thread(&thread, &attributes, run_call, &call) == 0;
   pthread_attr_destroy(&attributes);
-  if (!started) return program(argc, argv);
+  if (!started) return program();
   pthread_join(thread, nullptr);
   return call.exit_code;
 }

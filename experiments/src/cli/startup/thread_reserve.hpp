@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 
 namespace scrm {
@@ -27,7 +28,7 @@ struct ReservedThreads {
 /// threads that will ever be in use beside the caller's.
 ReservedThreads reserve_threads(int count);
 
-/// Calls program(argc, argv): here, or where the stack is tiny (`ulimit -s 64`) on a thread whose stack is not.
-int run_with_enough_stack(int (*program)(int, char**), int argc, char** argv);
+/// Calls program(): here, or where the stack is tiny (`ulimit -s 64`) on a thread whose stack is not.
+int run_with_enough_stack(const std::function<int()>& program);
 
 }  // namespace scrm

@@ -65,6 +65,12 @@ void add_environment(const EnvironmentSummary& environment, std::size_t number, 
     curves.blocks.push_back(PageFigure{"ess-" + file, draw(ess),
                                        "What the rows that each rollout learned from are worth for judging the policy "
                                        "that was learned: (Σw)²/Σw², mean over seeds."});
+  const XyChart weight = weight_chart(environment);
+  if (!weight.series.empty())
+    curves.blocks.push_back(PageFigure{"weight-" + file, draw(weight),
+                                       "Mean weight of the learned policy on the rows it was learned from, mean over "
+                                       "seeds. Far below 1, it has moved away from what was logged and is judged "
+                                       "by few rows; far above, it chased rows with large weights."});
 }
 
 }  // namespace

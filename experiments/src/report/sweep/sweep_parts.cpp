@@ -45,6 +45,19 @@ bool has_choice(const SweepSummary& summary, const SweepCell& cell) {
          }) > 1;
 }
 
+/// A further curve of every method's runs, mean over seeds.
+std::vector<Series> series_by_rollout(const EnvironmentSummary& environment, const char* name) {
+  std::vector<Series> out;
+  for (const SummaryLine& line : environment.lines) {
+    const LearningCurve curve = mean_curve(line.runs, name);
+    if (curve.mean.empty()) continue;
+    Series series{.name = line.label, .x = {}, .y = curve.mean};
+    for (std::size_t m = 0; m < curve.mean.size(); ++m) series.x.push_back(static_cast<double>(m + 1));
+    out.push_back(std::move(series));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string lambda_note(const SweepCell& cell) {
@@ -170,13 +183,17 @@ XyChart ess_chart(const EnvironmentSummary& environment) {
                 .x = {.label = "rollout"},
                 .y = {.label = "effective rows (logarithmic)", .kind = ScaleKind::logarithmic},
                 .series = {}};
-  for (const SummaryLine& line : environment.lines) {
-    const LearningCurve curve = mean_curve(line.runs, "ess");
-    if (curve.mean.empty()) continue;
-    Series series{.name = line.label, .x = {}, .y = curve.mean};
-    for (std::size_t m = 0; m < curve.mean.size(); ++m) series.x.push_back(static_cast<double>(m + 1));
-    chart.series.push_back(std::move(series));
-  }
+  chart.series = series_by_rollout(environment, "ess");
+  return chart;
+}
+
+XyChart weight_chart(const EnvironmentSummary& environment) {
+  XyChart chart{.title = fmt::format("{}: mean weight", environment.name),
+                .x = {.label = "rollout"},
+                .y = {.label = "mean weight"},
+                .series = {},
+                .levels = {{"1", 1}}};
+  chart.series = series_by_rollout(environment, "mean_weight");
   return chart;
 }
 

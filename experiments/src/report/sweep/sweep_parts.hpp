@@ -25,6 +25,8 @@ XyChart loss_chart(const EnvironmentSummary& environment);
 
 /// Effective sample size of each rollout's rows under what was learned from them; no series where no run has it.
 XyChart ess_chart(const EnvironmentSummary& environment);
+/// Their mean weight, which a policy that the rows can judge keeps near 1.
+XyChart weight_chart(const EnvironmentSummary& environment);
 
 /// Failed runs, by what they say.
 std::vector<std::string> failure_texts(const std::vector<RunRecord>& runs);

@@ -176,7 +176,8 @@ std::string diagnostics_table(const EvaluationReport& report) {
 
 }  // namespace
 
-Json evaluation_json(const EvaluationReport& report, const EvaluateOptions& options, const EvaluationContext& context) {
+Json evaluation_json(const EvaluationReport& report, const EvaluateOptions& options, const EvaluationContext& context,
+                     const std::vector<WeightHistogram>& histograms) {
   Json policies = Json::array();
   for (const PolicyReport& policy : report.policies) {
     policies.push_back({{"name", policy.name},
@@ -184,6 +185,7 @@ Json evaluation_json(const EvaluationReport& report, const EvaluateOptions& opti
                         {"difference", difference_json(policy.difference)},
                         {"diagnostics", diagnostics_json(policy.diagnostics)}});
   }
+  for (std::size_t p = 0; p < histograms.size(); ++p) policies[p]["weights"] = histogram_json(histograms[p]);
   Json reasons = Json::object();
   for (int reason = 0; reason < kBadRowReasons; ++reason) {
     const std::int64_t count = report.audit.counts[static_cast<std::size_t>(reason)];

@@ -16,9 +16,10 @@ struct EvaluationContext {
   int threads = 1;
 };
 
-/// The contract of `evaluate --json`.
+/// The contract of `evaluate --json`; histograms of the policies' weights, where there are any, in the policies' order.
 nlohmann::ordered_json evaluation_json(const EvaluationReport& report, const EvaluateOptions& options,
-                                       const EvaluationContext& context);
+                                       const EvaluationContext& context,
+                                       const std::vector<WeightHistogram>& histograms = {});
 
 /// Bins that hold rows: {"low", "high", "rows"}; a bin of the single point zero has both ends there, and the last one
 /// holds all weights above its low end.

@@ -99,6 +99,8 @@ void for_each_weight(std::span<const double> weights, double alpha, double* valu
 struct TunedResidual {
   /// t(w) of every weight for the parameter, in the terms q_π + t(w) (y − q). Called by many threads at once.
   void (*weights)(std::span<const double> weights, double parameter, double* out) = nullptr;
+  /// ∂t/∂ log w, for learning.
+  void (*slopes)(std::span<const double> weights, double parameter, double* out) = nullptr;
   /// The estimator's own parameter for weights beyond `scale` to count less.
   double (*parameter)(double scale) = nullptr;
   const char* symbol = "";  ///< of the parameter, for tables
@@ -114,13 +116,25 @@ enum class EstimatorParameter : std::uint8_t {
 /// What the risk of a learning objective is; its gradient follows from that and from the slopes of t.
 enum class RiskForm : std::uint8_t {
   average,  ///< mean(t(w) y)
-  ratio,    ///< Σ w y / Σ w
-  labels,   ///< ȳ + mean((y − ȳ) Σ_k (w_k − 1)), label by label
+  smoothed,  ///< c + mean(w p g), g = −ln(1 − λ (y − c) / p) / λ, p the propensity and c the largest loss: linear in π
+  ratio,   ///< Σ w y / Σ w
+  labels,  ///< ȳ + mean((y − ȳ) Σ_k (w_k − 1)), label by label
+  model,   ///< mean(q_π + c (y − q)), c as Correction says
+};
+
+/// How much of a residual y − q is added to what a model expects.
+enum class Correction : std::uint8_t {
+  none,     ///< nothing: c = 0
+  weights,  ///< c = t(w), or what `tuned` makes of w
+  labels,   ///< c = 1 + Σ_k (w_k − 1)
 };
 
 struct LearningRule {
   RiskForm form = RiskForm::average;
   double control_variate = 0;  ///< c in the terms (t(w) − c) y whose variance is penalised
+  /// Of RiskForm::model. What is penalised is the variance of the terms' differences from those of the logged actions:
+  /// from y, and without a correction from q.
+  Correction correction = Correction::none;
 };
 
 std::string always_applicable(const Schema& schema, const TargetPolicy& policy);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "scrm/engine/policy/outcome_coefficients.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
 #include "scrm/io/shard/schema.hpp"
 #include "scrm/kernels/block.hpp"
@@ -32,6 +33,10 @@ class OutcomeModel {
   /// Σ_a π(a|x) q(x, a), or its integral.
   virtual void expectation(const Block& block, const TargetPolicy& policy, PolicyScratch& scratch,
                            double* out) const = 0;
+  /// How many columns of OutcomeCoefficients it has; 0: none, and no policy can be learned with it.
+  virtual int coefficient_columns() const { return 0; }
+  /// Fills these columns, `out`.
+  virtual OutcomeCoefficients coefficients(const Block&, PolicyScratch&, double* out) const { return {.columns = out}; }
   /// Whether it takes blocks whose context lies row by row (Block::context_by_row).
   virtual bool reads_context_by_row() const { return false; }
   /// Bytes of scratch that a thread needs for this policy.

@@ -5,12 +5,17 @@
 
 #include "scrm/engine/estimate/outcome_model.hpp"
 #include "scrm/engine/pass/pass.hpp"
+#include "scrm/engine/pass/row_mask.hpp"
 #include "scrm/engine/pass/source.hpp"
 
 namespace scrm {
 
 struct RidgeOptions {
   bool skip_bad_rows = false;
+  const RowMask* rows = nullptr;  ///< rows to fit to; null: all
+  /// Each row is predicted without it. Else the folds choose the penalty alone, and one model of all rows predicts: for
+  /// those who trust it without looking at residuals.
+  bool cross_fitted = true;
 };
 
 /// Features are (1, x) ⊗ (1, a, a²) of continuous actions, (1, x) ⊗ (1, ±bits) of multilabel ones, and (1, x) with a
@@ -21,7 +26,9 @@ struct RidgeOptions {
 /// predicted of it stays within the losses of the rows it was fitted to.
 ///
 /// One pass, in which the normal equations of every fold are summed up; more where those of all actions do not fit the
-/// memory. Throws for sparse contexts, on zero rows, and on bad rows unless they are skipped.
+/// memory. Rows that share contexts and sparse ones are fitted by conjugate gradients instead, a pass a step, with one
+/// penalty for all actions, intercepts that are hardly penalised, and features in their own units or in a common one,
+/// whichever predicts better. Throws on zero rows, and on bad rows unless they are skipped.
 std::shared_ptr<const OutcomeModel> fit_ridge_model(Source& source, const RidgeOptions& options,
                                                     const PassOptions& pass);
 

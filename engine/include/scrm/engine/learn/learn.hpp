@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "scrm/engine/estimate/outcome_model.hpp"
 #include "scrm/engine/learn/minimize.hpp"
 #include "scrm/engine/learn/objective.hpp"
 #include "scrm/engine/pass/row_mask.hpp"
@@ -21,6 +23,12 @@ enum class LambdaRule : std::uint8_t {
   automatic  ///< the λ of the list that does best on held-out splits, then a fit on all rows
 };
 
+/// Who scores the policies of each λ on held-out rows.
+enum class LambdaJudge : std::uint8_t {
+  objective,  ///< the estimator that is minimised; where that trusts a model, its doubly robust form
+  model       ///< `dr`, or of bits `additive-dr`, with a ridge model of the other rows: few of them weigh little
+};
+
 /// One improvement of the objective on the way.
 struct PathPoint {
   int evaluation = 0;
@@ -32,8 +40,10 @@ struct LearnOptions {
   ObjectiveRules rules;  ///< lambda, alpha, clip and mean_loss are filled in by learn
   LambdaRule lambda_rule = LambdaRule::given;
   std::vector<double> lambdas = {0.0};
-  std::optional<double> alpha;  ///< unset: 1 / rows
-  std::optional<double> clip;   ///< unset: the fifth-largest weight of the start policy
+  LambdaJudge judge = LambdaJudge::objective;
+  std::optional<double> alpha;      ///< unset: 1 / rows; of `ls`, its smoothing: 1 / √rows
+  std::optional<double> clip;       ///< unset: the fifth-largest weight of the start policy
+  std::optional<double> shrinkage;  ///< unset: as `evaluate` tunes it for the start policy
   /// Set: the scale is learned too, from the start's on and never below this. For kinds with a scale gradient.
   std::optional<double> min_scale;
   MinimizeOptions minimize;
@@ -58,6 +68,8 @@ struct LearnOptions {
   std::uint64_t seed = 0;
   bool skip_bad_rows = false;
   const RowMask* rows = nullptr;  ///< rows to learn from; null: all
+  /// Of estimators that need one; null: a ridge model (ridge_model.hpp), fitted to the rows to learn from.
+  std::shared_ptr<const OutcomeModel> model = {};
   /// Told after every pass which share of all searches is done, as far as gradients tell: for a progress bar.
   std::function<void(double share)> on_share;
   /// Told about every improvement of the final fit of the first λ, as it happens.
@@ -87,6 +99,8 @@ struct LearnReport {
   Moments loss;                         ///< of the rows learned from
   double alpha = 0;
   double clip = 0;
+  double shrinkage = 0;                            ///< of estimators that take one
+  std::shared_ptr<const OutcomeModel> model = {};  ///< that assisted
 };
 
 /// Fits from `start`, which fixes kind, features, scale (or where it starts from), ε and θ₀. Throws on λ < 0, a start

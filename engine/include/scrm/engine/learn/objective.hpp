@@ -13,6 +13,8 @@
 
 namespace scrm {
 
+class LearningModel;
+
 enum class Penalty : std::uint8_t {
   se,  ///< λ √(V̂/n)
   sd,  ///< λ √V̂
@@ -25,6 +27,9 @@ struct ObjectiveRules {
   double l2 = 0;                  ///< ridge on everything but the intercepts
   double alpha = 0;               ///< of estimators that take α
   double clip = 0;                ///< of those that take M
+  double smoothing = 0;           ///< λ of RiskForm::smoothed
+  double largest_loss = 0;        ///< its c: no loss is above
+  double shrinkage = 1e100;       ///< of estimators whose residuals count less where weights are large
   double largest_weight = 1e100;  ///< weights beyond are held there, with no gradient
   /// RiskForm::average: mean_loss + mean(t(w) (y − mean_loss)), the control variate that keeps the sum of the weights
   /// from deciding; the variance is then that of centred losses too.
@@ -38,6 +43,7 @@ struct ObjectiveProblem {
   Policy policy;
   ObjectiveRules rules;
   const RowMask* rows = nullptr;
+  const LearningModel* model = nullptr;  ///< of RiskForm::model
 };
 
 struct ObjectiveValue {
@@ -47,7 +53,8 @@ struct ObjectiveValue {
   double variance = 0;
   double ridge = 0;
   double rows = 0;
-  std::optional<double> ess;  ///< of the weights; none for RiskForm::labels
+  /// Of the weights; none where single labels have their own, or a model stands alone.
+  std::optional<double> ess, mean_weight;
   std::vector<double> gradient;
 };
 

@@ -9,7 +9,10 @@
 
 namespace scrm {
 
-/// The balance heuristic: every row's propensity becomes Σ_t (n_t/n) π_t(a|x), whatever policy logged it.
+/// The balance heuristic: every row's propensity becomes Σ_t (n_t/n) π_t(a|x), whatever policy logged it. So does,
+/// where the data has them and all policies know theirs, the propensity of each label by itself. Bits that are
+/// independent under every policy are not under their mixture, since one bit tells who acted and so what other bits are
+/// likely: what is estimated label by label is slightly biased then, the less the more alike the policies' losses are.
 class BalanceHeuristicSource final : public Source {
  public:
   /// `shares` are n_t/n, in the order of the policies.
@@ -18,6 +21,7 @@ class BalanceHeuristicSource final : public Source {
 
   const Schema& schema() const override { return schema_; }
   std::int64_t rows() const override { return source_.rows(); }
+  BlockRange share(int rank, int ranks) const override { return source_.share(rank, ranks); }
   int group_blocks() const override { return source_.group_blocks(); }
   std::size_t group_bytes() const override { return source_.group_bytes(); }
   std::size_t loader_bytes() const override;
@@ -28,6 +32,8 @@ class BalanceHeuristicSource final : public Source {
   Block load(BlockGroup& group, std::int64_t index, BlockLoader& loader, Audit& audit) const override;
 
  private:
+  const double* label_mixture(const Block& block, PolicyScratch& scratch, PolicyScratch& labels) const;
+
   Source& source_;
   Schema schema_;
   std::vector<std::shared_ptr<const TargetPolicy>> policies_;

@@ -14,6 +14,7 @@ class MaskedSource final : public Source {
 
   const Schema& schema() const override { return source_.schema(); }
   std::int64_t rows() const override { return source_.rows(); }
+  BlockRange share(int rank, int ranks) const override { return source_.share(rank, ranks); }
   int group_blocks() const override { return source_.group_blocks(); }
   std::size_t group_bytes() const override { return source_.group_bytes(); }
   std::size_t loader_bytes() const override;

@@ -14,14 +14,15 @@ class MemorySource final : public Source {
  public:
   /// An empty source; fill it block by block with `append`.
   explicit MemorySource(const Schema& schema);
-  /// Holds a copy of every block of another source. Rows that fail the audit throw, or are left out and counted in
-  /// audit() when `skip_bad_rows`.
+  /// Holds a copy of every block of another source; with ranks, of those that are this rank's share. Rows that fail the
+  /// audit throw, or are left out and counted in audit() when `skip_bad_rows`.
   MemorySource(Source& from, const PassOptions& options, bool skip_bad_rows);
 
   /// Takes a filled buffer as the next block: `rows` valid rows, kBlockRows for all but the last.
   void append(std::unique_ptr<BlockBuffer> block, int rows);
 
   /// Appends all rows of a source of the same schema, which may not have bad ones; the last block is filled up first.
+  /// Not for rows that ranks share.
   void extend(Source& from, const PassOptions& options);
 
   /// Adds to the losses of rows [first, last).

@@ -7,9 +7,13 @@
 #include <utility>
 
 #include "scrm/engine/pass/source.hpp"
+#include "scrm/engine/ranks/byte_stream.hpp"
+#include "scrm/engine/schedule/stop_token.hpp"
 #include "scrm/io/shard/audit.hpp"
 
 namespace scrm {
+
+class Ranks;
 
 /// Called from time to time during a pass with the rows done and the rows in all, never from two threads at once.
 using Progress = std::function<void(std::int64_t rows_done, std::int64_t rows_total)>;
@@ -18,6 +22,8 @@ struct PassOptions {
   int threads = 0;         ///< 0: all cores
   std::size_t memory = 0;  ///< bytes the pass may hold for blocks in flight; 0: no limit
   Progress progress;
+  Ranks* ranks = nullptr;  ///< that share the rows, where all of them run the same passes; null: this process has all
+  StopToken stop = {};  ///< once it is requested, the pass ends with StopRequested before the next block
 };
 
 /// What a pass adds up. Partials of single blocks are merged in a fixed tree: neighbours first, then neighbouring
@@ -42,6 +48,10 @@ class Reduction {
   /// Called with the partials of consecutive blocks (as many at a time as the source likes), in the order of blocks and
   /// one at a time, before they are merged further: for what is better added up in order than in a tree.
   virtual void visit_in_order(Partial&) const {}
+  /// Writes a partial, or sets one that make() made to what is read: how sums go from rank to rank.
+  virtual void transfer(Partial& sums, ByteStream& bytes) const = 0;
+  /// The same for what was kept of these blocks outside of partials, by compute() or visit_in_order().
+  virtual void transfer_kept(BlockRange, ByteStream&) const {}
 };
 
 struct PassResult {
@@ -49,12 +59,12 @@ struct PassResult {
   Audit audit;                               ///< rows left out, by reason; the caller decides whether that is an error
 };
 
-/// Reduces every block of the source. The partial tree depends on block indices alone: neither threads nor
-/// the source's grouping change a bit.
+/// Reduces every block of the source. The partial tree depends on block indices alone: neither threads nor ranks nor
+/// the source's grouping change a bit. With ranks, each reduces its share of the blocks and all get the result.
 PassResult run_pass(Source& source, const Reduction& reduction, const PassOptions& options);
 
 /// A pass whose sums are a plain value. `compute(block, sums)` overwrites `sums`, `merge(earlier, later)` adds.
-template <class Sums, class Compute, class Merge>
+template <Transferable Sums, class Compute, class Merge>
 std::pair<Sums, Audit> run_pass(Source& source, const Sums& empty, Compute compute, Merge merge,
                                 const PassOptions& options) {
   struct Holder : Reduction::Partial {
@@ -67,6 +77,10 @@ std::pair<Sums, Audit> run_pass(Source& source, const Sums& empty, Compute compu
     void compute(const Block& block, Partial& out) const override { compute_(block, static_cast<Holder&>(out).sums); }
     void merge(Partial& earlier, const Partial& later) const override {
       merge_(static_cast<Holder&>(earlier).sums, static_cast<const Holder&>(later).sums);
+    }
+    void transfer(Partial& sums, ByteStream& bytes) const override {
+      using scrm::transfer;
+      transfer(bytes, static_cast<Holder&>(sums).sums);
     }
     const Sums& empty;
     Compute& compute_;

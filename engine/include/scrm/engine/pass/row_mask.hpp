@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace scrm {
@@ -23,6 +24,9 @@ class RowMask {
 
   RowMask operator&(const RowMask& other) const;
   RowMask operator~() const;
+
+  /// The bits of rows [first, end), 64 to a word; both ends are multiples of 64, or the last row.
+  std::span<std::uint64_t> words(std::int64_t first, std::int64_t end) noexcept;
 
   /// out[i] = 1 or 0 for rows [first, first + n); rows past the end are 0.
   void expand(std::int64_t first, int n, std::uint8_t* out) const noexcept;

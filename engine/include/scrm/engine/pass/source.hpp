@@ -23,6 +23,15 @@ class BlockGroup {
   virtual ~BlockGroup() = default;
 };
 
+/// Blocks [first, end).
+struct BlockRange {
+  std::int64_t first = 0, end = 0;
+};
+
+/// The blocks of one rank out of so many: consecutive, about as many as the others have, and beginning where a large
+/// subtree of the tree over blocks does, so that its sums are few partials.
+BlockRange rank_share(std::int64_t blocks, int rank, int ranks);
+
 /// Rows in blocks of kBlockRows: block b holds rows [b * kBlockRows, (b + 1) * kBlockRows), the last fewer. Rows that
 /// fail the audit are missing from their block; all else keeps its place, so results do not depend on anything but
 /// rows.
@@ -34,6 +43,9 @@ class Source {
   /// Rows before the audit.
   virtual std::int64_t rows() const = 0;
   std::int64_t blocks() const { return (rows() + kBlockRows - 1) / kBlockRows; }
+
+  /// The blocks that a rank reduces; has no effect on results.
+  virtual BlockRange share(int rank, int ranks) const { return rank_share(blocks(), rank, ranks); }
 
   /// How many blocks are best fetched at once (a power of two; has no effect on results).
   virtual int group_blocks() const = 0;

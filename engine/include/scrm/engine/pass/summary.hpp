@@ -53,6 +53,8 @@ struct Summary {
   /// Weight of the uniform policy, 1 on average when propensities are right and every action has some: 1/(K p) for
   /// categorical actions. Empty for the others.
   Moments uniform_weight;
+
+  void transfer(ByteStream& bytes);
 };
 
 /// Runs the pass. Rows that fail the audit are left out of the summary and counted in the audit.

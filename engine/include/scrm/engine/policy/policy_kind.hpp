@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "scrm/engine/policy/outcome_coefficients.hpp"
 #include "scrm/io/policy/policy_file.hpp"
 #include "scrm/io/shard/block_buffer.hpp"
 #include "scrm/kernels/block.hpp"
@@ -57,6 +58,11 @@ struct PolicyKindDefinition {
                          double* variance) = nullptr;
   void (*action_probabilities)(const Policy& policy, int actions, int rows, std::int64_t stride,
                                double* scores) = nullptr;
+
+  /// Optional, for learning with a model: the expectation of its predictions over the policy's actions into
+  /// `expectation`, and its derivative by the score in the place of each score.
+  void (*expectation_gradient)(const Policy& policy, const Block& block, const OutcomeCoefficients& q, double* scores,
+                               double* expectation) = nullptr;
 
   /// Draws the action of one row from that row's own stream into the column of `actions` that fits block.action_kind.
   void (*sample)(const Policy& policy, const Block& block, const double* scores, int row, RandomStream& random,

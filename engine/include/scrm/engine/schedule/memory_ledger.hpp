@@ -25,6 +25,9 @@ class MemoryLedger {
   /// runtime that were not needed so far. Tells the allocator to keep little of what is freed where the budget is
   /// small. 0 bytes: no limit.
   static MemoryLedger of_process(std::size_t bytes);
+  /// The same for a part of the process: what was in memory before it began is not counted, and the allocator, which
+  /// others use too, is left as it is.
+  static MemoryLedger beyond(std::size_t held_before, std::size_t bytes);
 
   /// Bytes that can still be taken, as PassOptions::memory has them: 0 where there is no limit, else at least 1.
   std::size_t left() const noexcept;

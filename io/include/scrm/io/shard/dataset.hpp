@@ -8,6 +8,7 @@
 
 #include "scrm/io/shard/audit.hpp"
 #include "scrm/io/shard/block_buffer.hpp"
+#include "scrm/io/shard/memory_shard.hpp"
 #include "scrm/io/shard/schema.hpp"
 
 namespace scrm {
@@ -59,6 +60,8 @@ class Dataset {
   /// Each path is an `.h5` file or a directory of them (read in name order). Throws an Error that names the file for
   /// anything missing, foreign, truncated or mismatched.
   Dataset(const std::vector<std::string>& paths, const ReadOptions& options);
+  /// Arrays in memory, read where they lie; they must outlive it. Errors name the array.
+  Dataset(std::vector<MemoryShard> shards, const ReadOptions& options);
   ~Dataset();
   Dataset(Dataset&&) noexcept;
   Dataset& operator=(Dataset&&) noexcept;

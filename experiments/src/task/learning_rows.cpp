@@ -1,12 +1,12 @@
-#include "cli/options/learning_rows.hpp"
+#include "task/learning_rows.hpp"
 
 #include <fmt/format.h>
 
-#include "cli/options/logging_policies.hpp"
-#include "report/terminal.hpp"
 #include "scrm/engine/pass/balance_heuristic_source.hpp"
-#include "scrm/engine/schedule/memory_ledger.hpp"
+#include "scrm/engine/ranks/ranks.hpp"
+#include "scrm/engine/schedule/human_bytes.hpp"
 #include "scrm/io/shard/fingerprint.hpp"
+#include "task/logging_policies.hpp"
 
 namespace scrm {
 namespace {
@@ -14,27 +14,18 @@ namespace {
 // The share of the budget that rows may take; the rest is for passes and gradients.
 constexpr double kRowsShare = 0.7;
 
-Dataset open(const LearningRowsOptions& options) {
-  ReadOptions read;
-  read.reward = options.reward;
-  read.cluster = true;  // for the error of the held-out estimate
-  return Dataset(options.data, read);
-}
-
 }  // namespace
 
-LearningRows::LearningRows(const LearningRowsOptions& options, const CommonOptions& common)
-    : LearningRows(open(options), options, common) {}
-
-LearningRows::LearningRows(Dataset dataset, const LearningRowsOptions& options, const CommonOptions& common)
+LearningRows::LearningRows(Dataset dataset, const std::vector<PolicyFile>& logging, bool skip_bad_rows,
+                           const TaskOptions& task)
     : fingerprint_(scrm::fingerprint(dataset)), shards_(std::move(dataset)), files_(&shards_) {
-  if (!options.logging_policies.empty()) balance(options, common);
-  hold(options, common);
+  if (!logging.empty()) balance(logging, task);
+  hold(skip_bad_rows, task);
 }
 
-void LearningRows::balance(const LearningRowsOptions& options, const CommonOptions& common) {
+void LearningRows::balance(const std::vector<PolicyFile>& logging, const TaskOptions& task) {
   const Dataset& dataset = shards_.dataset();
-  auto policies = load_logging_policies(options.logging_policies, dataset, common);
+  auto policies = prepare_logging_policies(logging, dataset, task);
   std::vector<double> shares;
   for (const int rollout : dataset.rollouts()) {
     double rows = 0;
@@ -45,25 +36,25 @@ void LearningRows::balance(const LearningRowsOptions& options, const CommonOptio
   files_ = balanced_.get();
 }
 
-void LearningRows::hold(const LearningRowsOptions& options, const CommonOptions& common) {
+void LearningRows::hold(bool skip_bad_rows, const TaskOptions& task) {
   double bytes = static_cast<double>(files_->blocks()) * static_cast<double>(block_buffer_bytes(schema()));
   // Entries of sparse rows are not in that number; the files are a fair guess at their size.
   for (const Shard& shard : shards_.dataset().shards())
     bytes += schema().sparse ? 2 * static_cast<double>(shard.bytes) : 0;
-  const std::size_t left = MemoryLedger::of_process(common.memory).left();
+  if (task.ranks != nullptr) bytes /= task.ranks->size();  // each holds its share
+  const std::size_t left = task.ledger().left();
   if (bytes > kRowsShare * static_cast<double>(left)) {
-    const double held = static_cast<double>(common.memory) - static_cast<double>(left);
-    print_warning(
+    const double held = static_cast<double>(task.memory) - static_cast<double>(left);
+    task.warning(
         fmt::format("holding the rows would take a budget of {}, so they are read from the shards for every pass",
-                    human_bytes(held + bytes / kRowsShare)),
-        common.quiet);
+                    human_bytes(held + bytes / kRowsShare)));
     return;
   }
   MemoryLedger ledger(left);
   ledger.charge(static_cast<std::size_t>(bytes), "holding the rows");
-  PassOptions reading = common.pass("reading");
+  PassOptions reading = task.pass("reading");
   reading.memory = ledger.left();
-  held_ = std::make_unique<MemorySource>(*files_, reading, options.skip_bad_rows);
+  held_ = std::make_unique<MemorySource>(*files_, reading, skip_bad_rows);
 }
 
 }  // namespace scrm

@@ -2,25 +2,18 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "cli/command.hpp"
 #include "scrm/engine/pass/memory_source.hpp"
 #include "scrm/engine/pass/shard_source.hpp"
+#include "task/task_options.hpp"
 
 namespace scrm {
 
-struct LearningRowsOptions {
-  std::vector<std::string> data;
-  std::vector<std::string> logging_policies;  ///< given: rows are weighed against all of them together
-  bool reward = false;
-  bool skip_bad_rows = false;
-};
-
 class LearningRows {
  public:
-  LearningRows(const LearningRowsOptions& options, const CommonOptions& common);
+  /// `logging`, where given: rows are weighed against all of these policies together.
+  LearningRows(Dataset dataset, const std::vector<PolicyFile>& logging, bool skip_bad_rows, const TaskOptions& task);
 
   Source& source() noexcept { return held_ ? static_cast<Source&>(*held_) : *files_; }
   const Schema& schema() const noexcept { return shards_.schema(); }
@@ -29,9 +22,8 @@ class LearningRows {
   std::uint64_t fingerprint() const noexcept { return fingerprint_; }
 
  private:
-  LearningRows(Dataset dataset, const LearningRowsOptions& options, const CommonOptions& common);
-  void balance(const LearningRowsOptions& options, const CommonOptions& common);
-  void hold(const LearningRowsOptions& options, const CommonOptions& common);
+  void balance(const std::vector<PolicyFile>& logging, const TaskOptions& task);
+  void hold(bool skip_bad_rows, const TaskOptions& task);
 
   std::uint64_t fingerprint_;
   ShardSource shards_;

@@ -1,0 +1,143 @@
+#include "task/learning_task.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "report/clock.hpp"
+#include "report/enum_names.hpp"
+#include "report/version.hpp"
+#include "scrm/engine/pass/masked_source.hpp"
+#include "scrm/engine/pass/row_split.hpp"
+#include "scrm/engine/policy/exploration.hpp"
+#include "scrm/engine/schedule/threads.hpp"
+#include "scrm/io/file/error.hpp"
+#include "task/learning_rows.hpp"
+#include "task/learning_start.hpp"
+
+namespace scrm {
+namespace {
+
+// Of what a progress bar counts.
+constexpr double kProgressSteps = 1000;
+
+/// What the policy file says besides parameters: names, and which rows it has seen.
+Policy with_names(Policy policy, const Schema& schema, const Training& training) {
+  policy.inputs = schema.context_columns;
+  policy.actions = schema.action_names;
+  policy.training = training;
+  return policy;
+}
+
+PassOptions learning_pass(const TaskOptions& task, LearnOptions& options) {
+  PassOptions pass = task.pass("learning");
+  pass.progress = nullptr;  // a search does not know how many passes it needs
+  if (const Progress bar = task.progress ? task.progress("learning", "") : nullptr) {
+    options.on_share = [bar](double share) {
+      bar(static_cast<std::int64_t>(kProgressSteps * share), static_cast<std::int64_t>(kProgressSteps));
+    };
+  }
+  return pass;
+}
+
+/// What the rows held out say about a policy, by the estimator it was learned with.
+void add_held_out(Source& source, const RowMask& held_out, const LearnReport& report, const LearningRequest& request,
+                  const TaskOptions& task, LearnOutcome& outcome) {
+  EvaluateOptions options;
+  options.estimators = {request.estimator};
+  options.model = report.model;
+  options.alpha = report.alpha;
+  if (report.clip > 0) options.clip = report.clip;
+  options.skip_bad_rows = request.options.skip_bad_rows;
+  MaskedSource rows(source, held_out);
+  const std::vector<NamedPolicy> policies = {
+      {"learned", make_target_policy(outcome.learned.policy, source.schema(), outcome.path)}};
+  const EvaluationReport evaluation = evaluate(rows, policies, options, task.pass("evaluating"));
+  outcome.held_out = evaluation.policies.front();
+  outcome.held_out_rows = evaluation.rows;
+}
+
+/// Every policy is held until all are reported, as it was found and as what is printed. Measured.
+void charge_policies(const LearnOptions& options, std::size_t parameters, const TaskOptions& task) {
+  if (options.lambda_rule != LambdaRule::given || options.lambdas.size() < 2) return;
+  constexpr std::size_t kPolicyBytes = std::size_t{7} << 10, kParameterBytes = 64;
+  task.ledger().charge(options.lambdas.size() * (kPolicyBytes + kParameterBytes * parameters),
+                       fmt::format("reporting {} policies", options.lambdas.size()), "fewer values of --lambda");
+}
+
+}  // namespace
+
+void set_lambdas(LearnOptions& options, LambdaRule rule, std::vector<double> values) {
+  options.lambda_rule = rule;
+  options.lambdas = std::move(values);
+  if (rule != LambdaRule::automatic || !options.lambdas.empty()) return;
+  options.lambdas = options.rules.penalty == Penalty::se ? std::vector<double>{0.001, 0.01, 0.1, 1, 10, 100}
+                                                         : std::vector<double>{1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
+}
+
+ReadOptions read_for_learning(bool reward) {
+  ReadOptions read;
+  read.reward = reward;
+  read.cluster = true;  // for the error of the held-out estimate
+  return read;
+}
+
+Learned learn_from_dataset(LearningRequest request, Dataset dataset,
+                           const std::function<std::string(double, std::size_t)>& path, const TaskOptions& task) {
+  const Stopwatch watch;
+  LearnOptions& options = request.options;
+  options.rules.estimator = &find_learning_estimator(request.estimator);
+  options.standardize = true;
+  if (!(request.holdout >= 0 && request.holdout < 1)) {
+    throw Error(ErrorKind::usage, fmt::format("--holdout is {}, but must lie in [0, 1)", request.holdout));
+  }
+  LearningRows rows(std::move(dataset), request.logging_policies, options.skip_bad_rows, task);
+  Source& source = rows.source();
+  const Schema& schema = rows.schema();
+  Learned learned;
+  LearnContext& context = learned.context;
+  context.streamed = rows.streamed();
+  context.outcome = schema.outcome.value_or(Outcome::loss);
+
+  const auto [start, min_scale] = learning_start(source, request, task);
+  options.min_scale = context.min_scale = min_scale;
+  context.centred = options.rules.centre_losses;
+  charge_policies(options, start.theta.size(), task);
+  const SplitUnit unit = split_unit(source.schema());
+  const Training training{source.rows(), request.holdout, options.seed, rows.fingerprint(), unit == SplitUnit::cluster};
+  const RowMask train = training_rows(source, unit, request.holdout, options.seed, task.pass("splitting"));
+  const RowMask held_out = ~train;
+  context.held_out_rows = held_out.count();
+  if (context.held_out_rows > 0) {
+    options.rows = &train;
+    require_pass_fits(MaskedSource(source, held_out), task.pass("evaluating"), "--holdout 0");
+  }
+  const PassOptions pass = learning_pass(task, options);
+  learned.report = learn(source, start, options, pass);
+
+  for (const LearnedPolicy& found : learned.report.policies) {
+    LearnOutcome outcome{found, path(found.lambda, learned.report.policies.size())};
+    outcome.exploration = measure_exploration(source, found.policy, pass);
+    if (context.held_out_rows > 0) add_held_out(source, held_out, learned.report, request, task, outcome);
+    learned.policies.push_back(with_names(found.policy, schema, training));
+    learned.outcomes.push_back(std::move(outcome));
+  }
+  context.labels = schema.action_kind == ActionKind::multilabel;
+  context.action_names = schema.action_names;
+  context.loss = learned.report.loss;
+  context.estimator = request.estimator;
+  context.penalty = options.rules.penalty;
+  context.holdout = request.holdout;
+  context.seconds = watch.seconds();
+  context.threads = resolve_threads(task.threads);
+  return learned;
+}
+
+std::string provenance(const LearningRequest& request, const LearnedPolicy& learned, const std::string& data) {
+  return fmt::format("learned by scrm {} from {} rows of {}\nestimator {}, lambda {}, penalty {}, l2 {}, objective {}",
+                     version(), static_cast<std::int64_t>(learned.value.rows), data, request.estimator, learned.lambda,
+                     name_of(kPenaltyNames, request.options.rules.penalty), request.options.rules.l2,
+                     learned.value.objective);
+}
+
+}  // namespace scrm
