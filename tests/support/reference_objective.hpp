@@ -37,6 +37,7 @@ inline ReferenceObjective reference_objective(const ObjectiveProblem& problem, c
         std::min<Real>(std::exp(log_density(problem.policy, rows, i) - log_propensity(rows, i)), rules.largest_weight);
     weight_sum += w;
     weighted_loss += w * y;
+    const Real centred = y - (rules.centre_losses ? rules.mean_loss : 0);
     Real cut = w, control = 0;
     if (rules.estimator == &kLogSmoothing) {
       cut = log_smoothed(w, rules.alpha);
@@ -54,8 +55,9 @@ inline ReferenceObjective reference_objective(const ObjectiveProblem& problem, c
       cut = w / (1 + rules.alpha * w);
       control = 1;
     }
-    risk_terms.push_back(cut * y);
-    variance_terms.push_back((cut - control) * y);
+    const bool ratio = rules.estimator == &kSnipsEstimator;
+    risk_terms.push_back(cut * centred + (y - centred));
+    variance_terms.push_back((cut - control) * (ratio ? y : centred));
   }
   const Real n = static_cast<Real>(risk_terms.size());
   ReferenceObjective out{};
@@ -69,7 +71,8 @@ inline ReferenceObjective reference_objective(const ObjectiveProblem& problem, c
   return out;
 }
 
-/// Central differences of the reference objective: with long doubles, good to about nine digits.
+/// Central differences of the reference objective, by θ and, where it is asked for, by log scale: with long doubles,
+/// good to about nine digits.
 inline std::vector<double> reference_gradient(ObjectiveProblem problem, const LoggedRows& rows) {
   std::vector<double> gradient;
   for (double& theta : problem.policy.theta) {
@@ -82,6 +85,15 @@ inline std::vector<double> reference_gradient(ObjectiveProblem problem, const Lo
     const auto below = reference_objective(problem, rows).objective;
     gradient.push_back(static_cast<double>((above - below) / (high - theta)));
     theta = centre;
+  }
+  if (problem.rules.scale_gradient) {
+    constexpr double kStep = 1e-5;
+    const double centre = problem.policy.scale;
+    problem.policy.scale = centre * std::exp(kStep);
+    const auto above = reference_objective(problem, rows).objective;
+    problem.policy.scale = centre * std::exp(-kStep);
+    const auto below = reference_objective(problem, rows).objective;
+    gradient.push_back(static_cast<double>((above - below) / (2 * kStep)));
   }
   return gradient;
 }

@@ -58,11 +58,14 @@ class Lbfgs final : public DescentMethod {
 
 class LbfgsInBox final : public DescentMethod {
  public:
-  LbfgsInBox(VectorXd start, int history, std::pair<double, double> bound)
+  LbfgsInBox(VectorXd start, int history, std::pair<double, double> bound, std::size_t unbounded)
       : DescentMethod(std::move(start)),
         low_(VectorXd::Constant(now.x.size(), bound.first)),
         high_(VectorXd::Constant(now.x.size(), bound.second)),
         cauchy_point_(now.x.size()) {
+    const auto free = static_cast<Eigen::Index>(unbounded);
+    low_.tail(free).setConstant(-std::numeric_limits<double>::infinity());
+    high_.tail(free).setConstant(std::numeric_limits<double>::infinity());
     hessian_.reset(static_cast<int>(now.x.size()), history);
     parameters_.max_linesearch = 60;
     project();
@@ -141,7 +144,7 @@ class LbfgsInBox final : public DescentMethod {
     return true;
   }
 
-  const VectorXd low_, high_;
+  VectorXd low_, high_;
   LBFGSpp::LBFGSBParam<double> parameters_;
   LBFGSpp::BFGSMat<double, true> hessian_;
   VectorXd cauchy_point_, cauchy_step_, direction_;
@@ -156,7 +159,7 @@ class LbfgsInBox final : public DescentMethod {
 std::unique_ptr<DescentMethod> make_descent_method(const std::vector<double>& start, const MinimizeOptions& options) {
   VectorXd x = Eigen::Map<const VectorXd>(start.data(), std::ssize(start));
   if (!options.bound) return std::make_unique<Lbfgs>(std::move(x), options.history);
-  return std::make_unique<LbfgsInBox>(std::move(x), options.history, *options.bound);
+  return std::make_unique<LbfgsInBox>(std::move(x), options.history, *options.bound, options.unbounded);
 }
 
 }  // namespace scrm

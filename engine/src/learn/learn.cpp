@@ -51,6 +51,23 @@ Moments masked_loss_moments(Source& source, const RowMask* rows, const LearnOpti
   return moments;
 }
 
+void require_learnable_scale(const PolicyKindDefinition& kind, const Estimator& estimator, double min_scale) {
+  if (kind.scale_gradient == nullptr) {
+    throw Error(ErrorKind::usage,
+                fmt::format("the scale of {} policies cannot be learned: their kind {}", kind.format.kind.name(),
+                            kind.format.scale.empty() ? "has none" : "has no gradient of it"));
+  }
+  if (estimator.needs_model) {
+    throw Error(ErrorKind::usage,
+                fmt::format("the scale cannot be learned with '{}': what a model expects of actions has "
+                            "no gradient by it; give a number, or an estimator without a model",
+                            estimator.name));
+  }
+  if (!(min_scale > 0) || !std::isfinite(min_scale)) {
+    throw Error(ErrorKind::usage, fmt::format("the least scale is {}, but must be above zero", min_scale));
+  }
+}
+
 void require_model_gradient(const LearnOptions& options, const PolicyKindDefinition& kind, const TargetPolicy& policy) {
   const Estimator& estimator = *options.rules.estimator;
   const auto refuse = [&](const std::string& reason) {
@@ -96,6 +113,7 @@ void require_valid(const Source& source, const Policy& start, const LearnOptions
   }
   if (options.rules.l2 < 0) throw Error(ErrorKind::usage, "l2 must be zero or above");
   require_valid_parameters(options.alpha, options.clip);
+  if (options.min_scale) require_learnable_scale(kind, estimator, *options.min_scale);
   if (options.restarts < 1) throw Error(ErrorKind::usage, "restarts must be at least one");
   if (const auto& bound = options.minimize.bound) {
     if (!(bound->first < bound->second)) throw Error(ErrorKind::usage, "the lower bound must lie below the upper one");
@@ -141,6 +159,7 @@ void add_restarts(const ObjectiveProblem& problem, const LearnOptions& options, 
       if (options.minimize.bound)
         theta = std::clamp(theta, options.minimize.bound->first, options.minimize.bound->second);
     }
+    if (restart > 0 && options.min_scale) search.start.policy.scale *= std::exp(random.normal());
     out.push_back(search);
     search.plain = true;
     if (twice) out.push_back(std::move(search));
@@ -310,10 +329,13 @@ LearnReport learn(Source& source, const Policy& start, const LearnOptions& optio
   if (!options.keep_start_if_losses_equal) require_varied_losses(report.loss, source.schema());
   ObjectiveProblem problem{start, options.rules, options.rows};
   problem.rules.mean_loss = report.loss.mean;
+  problem.rules.scale_gradient = options.min_scale.has_value();
   problem.rules.alpha = report.alpha = options.alpha.value_or(1 / n);
   if (options.rules.estimator->parameter == EstimatorParameter::clip) {
     problem.rules.clip = report.clip = options.clip ? *options.clip : automatic_clip(source, start, options, pass);
   }
+  LearnOptions searching = options;
+  searching.minimize.unbounded = options.min_scale ? 1 : 0;  // a bound is one of θ
   if (options.rules.estimator->learning->form == RiskForm::smoothed) {
     problem.rules.smoothing = report.alpha = options.alpha.value_or(1 / std::sqrt(n));
     problem.rules.largest_loss = std::max(0.0, report.loss.highest);
@@ -333,18 +355,18 @@ LearnReport learn(Source& source, const Policy& start, const LearnOptions& optio
   }
   std::vector<double> lambdas = options.lambdas;
   if (options.lambda_rule == LambdaRule::theory) {
-    lambdas = {theory_lambda(static_cast<double>(start.theta.size()), n)};
+    lambdas = {theory_lambda(static_cast<double>(start.theta.size() + (options.min_scale ? 1 : 0)), n)};
   } else if (options.lambda_rule == LambdaRule::automatic && losses_equal) {
     lambdas.resize(1);
   } else if (options.lambda_rule == LambdaRule::automatic) {
-    LearnOptions scoring = options;
+    LearnOptions scoring = searching;
     if (options.on_share) scoring.on_share = [&](double share) { options.on_share(kScoringShare * share); };
     report.scores = score_lambdas(source, problem, scoring, pass);
     const auto best = std::min_element(report.scores.begin(), report.scores.end(),
                                        [](const LambdaScore& a, const LambdaScore& b) { return a.risk < b.risk; });
     lambdas = {best->lambda};
   }
-  LearnOptions fitting = options;
+  LearnOptions fitting = searching;
   if (options.on_share && !report.scores.empty()) {
     fitting.on_share = [&](double share) { options.on_share(kScoringShare + (1 - kScoringShare) * share); };
   }

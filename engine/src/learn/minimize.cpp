@@ -30,7 +30,8 @@ double projected_norm(const std::vector<double>& point, const std::vector<double
   double sum = 0;
   for (std::size_t j = 0; j < point.size(); ++j) {
     double step = gradient[j];
-    if (options.bound) step = point[j] - std::clamp(point[j] - step, options.bound->first, options.bound->second);
+    if (options.bound && j + options.unbounded < point.size())
+      step = point[j] - std::clamp(point[j] - step, options.bound->first, options.bound->second);
     sum += step * step;
   }
   return std::sqrt(sum);

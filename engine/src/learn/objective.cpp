@@ -26,45 +26,72 @@ namespace {
 /// Whether gaussian_terms applies.
 bool has_fused_terms(const Block& block, const ObjectiveProblem& problem) {
   return problem.policy.kind == PolicyKind::gaussian && problem.policy.features == FeatureMap::linear &&
-         risk_form(problem) == RiskForm::average && problem.rules.estimator->transform != WeightTransform::given &&
-         has_fused_weights(block) && block.features <= kMaxGaussianTermsFeatures;
+         !problem.rules.scale_gradient && risk_form(problem) == RiskForm::average &&
+         problem.rules.estimator->transform != WeightTransform::given && has_fused_weights(block) &&
+         block.features <= kMaxGaussianTermsFeatures;
 }
 
-/// Sums of one problem over some blocks. `risk_gradient` is the sum behind the risk's gradient: Σ ∂(terms), for a ratio
-/// Σ w (y − ȳ) ∂log π; `weight_gradient` is Σ w ∂log π (ratio); `variance_gradient` is Σ (z − z̄) ∂z, z̄ the variance
-/// terms' mean over the same blocks, so that nothing large is ever subtracted from something large.
+/// Sums behind the gradient by some parameters. `risk` is Σ ∂(terms), for a ratio Σ w (y − ȳ) ∂log π; `weight` is
+/// Σ w ∂log π (ratio; else null); `variance` is Σ (z − z̄) ∂z, z̄ the variance terms' mean over the same blocks, so that
+/// nothing large is ever subtracted from something large.
+template <class Number>
+struct GradientSums {
+  Number *risk, *variance, *weight;
+  std::size_t size;
+
+  /// ∂ of the sum of variance terms, from which `variance` is centred anew when means move.
+  double variance_slope(double mean_loss, std::size_t j) const {
+    return weight != nullptr ? risk[j] + mean_loss * weight[j] : risk[j];
+  }
+};
+
+/// Sums of one problem over some blocks: terms, and gradients by θ and, where it is asked for, by log scale.
 class ProblemSums {
  public:
-  explicit ProblemSums(std::size_t size, bool ratio)
-      : size_(size), has_weight_(ratio), gradients_((ratio ? 3 : 2) * size) {}
+  ProblemSums(std::size_t size, bool ratio) : size_(size), has_weight_(ratio), gradients_((ratio ? 3 : 2) * size) {}
 
   LearningTerms terms;
 
   std::size_t size() const { return size_; }
   bool has_weight() const { return has_weight_; }
+  GradientSums<double> by_theta() { return {risk_gradient(), variance_gradient(), weight_or_null(*this), size_}; }
+  GradientSums<const double> by_theta() const {
+    return {gradients_.data(), gradients_.data() + size_, weight_or_null(*this), size_};
+  }
+  GradientSums<double> by_scale() { return {scale_, scale_ + 1, has_weight_ ? scale_ + 2 : nullptr, 1}; }
+  GradientSums<const double> by_scale() const { return {scale_, scale_ + 1, has_weight_ ? scale_ + 2 : nullptr, 1}; }
   /// The three one after the other, as one product of coefficients with contexts gives them.
   double* gradients() { return gradients_.data(); }
   double* risk_gradient() { return gradients_.data(); }
   double* variance_gradient() { return gradients_.data() + size_; }
-  double* weight_gradient() { return gradients_.data() + 2 * size_; }
-  const double* risk_gradient() const { return gradients_.data(); }
-  const double* variance_gradient() const { return gradients_.data() + size_; }
-  const double* weight_gradient() const { return gradients_.data() + 2 * size_; }
+  /// As many sums by log scale, likewise.
+  double* scale_gradients() { return scale_; }
 
   void transfer(ByteStream& bytes) {
     scrm::transfer(bytes, terms);
     scrm::transfer(bytes, gradients_);
+    for (double& sum : scale_) scrm::transfer(bytes, sum);
   }
 
  private:
+  static auto weight_or_null(auto& sums) -> decltype(sums.gradients_.data()) {
+    return sums.has_weight_ ? sums.gradients_.data() + 2 * sums.size_ : nullptr;
+  }
+
   std::size_t size_;
   bool has_weight_;
   std::vector<double> gradients_;
+  double scale_[3] = {};
 };
 
-/// ∂ of the sum of variance terms, from which `variance_gradient` is centred anew when means move.
-double variance_slope(const ProblemSums& sums, double mean_loss, std::size_t j) {
-  return sums.has_weight() ? sums.risk_gradient()[j] + mean_loss * sums.weight_gradient()[j] : sums.risk_gradient()[j];
+void merge_gradients(const GradientSums<double>& into, const GradientSums<const double>& from, double moved_into,
+                     double moved_from, double mean_loss) {
+  for (std::size_t j = 0; j < into.size; ++j) {
+    into.variance[j] += from.variance[j] + moved_into * into.variance_slope(mean_loss, j) +
+                        moved_from * from.variance_slope(mean_loss, j);
+    into.risk[j] += from.risk[j];
+    if (into.weight != nullptr) into.weight[j] += from.weight[j];
+  }
 }
 
 void merge_sums(ProblemSums& into, const ProblemSums& from, double mean_loss) {
@@ -73,13 +100,8 @@ void merge_sums(ProblemSums& into, const ProblemSums& from, double mean_loss) {
   into.terms.variance.merge(from.terms.variance);
   into.terms.weight.merge(from.terms.weight);
   const double mean = into.terms.variance.mean;
-  for (std::size_t j = 0; j < into.size(); ++j) {
-    into.variance_gradient()[j] += from.variance_gradient()[j] +
-                                   (mean_into - mean) * variance_slope(into, mean_loss, j) +
-                                   (mean_from - mean) * variance_slope(from, mean_loss, j);
-    into.risk_gradient()[j] += from.risk_gradient()[j];
-    if (into.has_weight()) into.weight_gradient()[j] += from.weight_gradient()[j];
-  }
+  merge_gradients(into.by_theta(), from.by_theta(), mean_into - mean, mean_from - mean, mean_loss);
+  merge_gradients(into.by_scale(), from.by_scale(), mean_into - mean, mean_from - mean, mean_loss);
 }
 
 /// Columns of kBlockRows numbers that the gradient of one problem needs at once.
@@ -93,7 +115,8 @@ std::size_t gradient_columns(const ObjectiveProblem& problem, const Schema& sche
   const std::size_t sets = labels || risk_form(problem) == RiskForm::ratio ? 3 : 2;
   // A sparse context's products, by features, before they are turned into rows of theta.
   const std::size_t products = schema.sparse ? sets * problem.policy.theta.size() / kBlockRows + 1 : 0;
-  return panel + sets * outputs + products + (schema.replays > 1 ? sets * outputs : 0);
+  return panel + sets * (outputs + (problem.rules.scale_gradient ? 1 : 0)) + products +
+         (schema.replays > 1 ? sets * outputs : 0);
 }
 
 ReductionBytes objective_bytes(std::span<const ObjectiveProblem> problems, const Schema& schema) {
@@ -168,10 +191,13 @@ class ObjectiveReduction final : public SizedReduction {
   }
 
  private:
-  /// Scores into `slopes`, then log-probabilities out and derivatives by the scores in their place.
-  void score_gradient(const Block& block, std::size_t p, PolicyScratch& scratch, double* slopes, double* logs) const {
+  /// Scores into `slopes`, then log-probabilities out and derivatives by the scores in their place; and, where it is
+  /// asked for, the derivative by log scale.
+  void score_gradient(const Block& block, std::size_t p, PolicyScratch& scratch, double* slopes, double* logs,
+                      double* by_scale) const {
     const Policy& policy = problems_[p].policy;
     matrices_[p].scores(block, scratch, slopes);
+    if (by_scale != nullptr) policy_kind(policy.kind).scale_gradient(policy, block, slopes, by_scale);
     policy_kind(policy.kind).score_gradient(policy, block, slopes, logs);
   }
 
@@ -180,21 +206,26 @@ class ObjectiveReduction final : public SizedReduction {
     const ObjectiveProblem& problem = problems_[p];
     if (has_tiled_gradient(problem.policy, block)) return add_tiled_terms(block, keep, p, scratch, sums);
     const int outputs = problem.policy.outputs;
-    const bool ratio = risk_form(problem) == RiskForm::ratio;
-    // Columns: derivatives (they become the first coefficients), second coefficients, and for a ratio a third set.
-    double* slopes = scratch.columns(PolicyScratch::kCallerSlot, static_cast<std::int64_t>(outputs) * (ratio ? 3 : 2));
-    double* second = slopes + static_cast<std::int64_t>(outputs) * kBlockRows;
-    double* third = second + static_cast<std::int64_t>(outputs) * kBlockRows;
+    const std::int64_t sets = sums.has_weight() ? 3 : 2, by_theta = outputs * sets * kBlockRows;
+    double* slopes =
+        scratch.columns(PolicyScratch::kCallerSlot, sets * (outputs + (problem.rules.scale_gradient ? 1 : 0)));
+    double* by_scale = problem.rules.scale_gradient ? slopes + by_theta : nullptr;
     alignas(kColumnAlignment) double weights[kBlockRows], slope[kBlockRows], spread[kBlockRows];
-    score_gradient(block, p, scratch, slopes, weights);
+    score_gradient(block, p, scratch, slopes, weights, by_scale);
     weights_from_log_density(block, weights, weights);
     sums.terms = weighted_terms(block, keep, problem.rules, weights, slope, spread);
-    if (!ratio) {
-      gradient_coefficients(slope, spread, slopes, outputs, slopes, second);
-    } else {
-      ratio_coefficients(block, problem.rules, weights, slope, spread, outputs, slopes, second, third);
-    }
+    // Columns: derivatives (they become the first coefficients), second coefficients, and for a ratio a third set.
+    const auto coefficients = [&](double* derivatives, int columns) {
+      double* second = derivatives + static_cast<std::int64_t>(columns) * kBlockRows;
+      if (!sums.has_weight()) return gradient_coefficients(slope, spread, derivatives, columns, derivatives, second);
+      double* third = second + static_cast<std::int64_t>(columns) * kBlockRows;
+      ratio_coefficients(block, problem.rules, weights, slope, spread, columns, derivatives, second, third);
+    };
+    coefficients(slopes, outputs);
     add_products(block, problem, slopes, scratch, sums);
+    if (by_scale == nullptr) return;
+    coefficients(by_scale, 1);
+    column_totals(by_scale, static_cast<int>(sets), 1, sums.scale_gradients());
   }
 
   /// The same with many actions: weights first, then the gradients a few rows at a time.
@@ -292,12 +323,16 @@ class ObjectiveReduction final : public SizedReduction {
 
 ObjectiveValue finish(const ObjectiveProblem& problem, const ProblemSums& sums) {
   const GradientFactors factors = gradient_factors(problem.rules, sums.terms);
-  std::vector<double> gradient(sums.size());
-  for (std::size_t j = 0; j < gradient.size(); ++j) {
-    const double risk = sums.has_weight() ? sums.risk_gradient()[j] - factors.shift * sums.weight_gradient()[j]
-                                          : sums.risk_gradient()[j];
-    gradient[j] = factors.risk * risk + factors.variance * sums.variance_gradient()[j];
-  }
+  std::vector<double> gradient;
+  gradient.reserve(sums.size() + 1);
+  const auto append = [&](const GradientSums<const double>& part) {
+    for (std::size_t j = 0; j < part.size; ++j) {
+      const double risk = part.weight != nullptr ? part.risk[j] - factors.shift * part.weight[j] : part.risk[j];
+      gradient.push_back(factors.risk * risk + factors.variance * part.variance[j]);
+    }
+  };
+  append(sums.by_theta());
+  if (problem.rules.scale_gradient) append(sums.by_scale());
   return objective_value(problem, sums.terms, std::move(gradient));
 }
 

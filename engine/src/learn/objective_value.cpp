@@ -17,6 +17,11 @@ double root_of(const ObjectiveRules& rules, const LearningTerms& terms) {
   return std::sqrt(rules.penalty == Penalty::se ? variance / terms.risk.count : variance);
 }
 
+/// What is taken off every loss.
+double baseline_of(const ObjectiveRules& rules) {
+  return rules.centre_losses && rules.estimator->learning->form == RiskForm::average ? rules.mean_loss : 0;
+}
+
 double risk_of(const ObjectiveRules& rules, const LearningTerms& terms) {
   switch (rules.estimator->learning->form) {
     case RiskForm::ratio:
@@ -29,7 +34,7 @@ double risk_of(const ObjectiveRules& rules, const LearningTerms& terms) {
     case RiskForm::model:
       break;
   }
-  return terms.risk.mean;
+  return terms.risk.mean + baseline_of(rules);
 }
 
 /// Σ θ² without the intercepts, and its gradient.
@@ -52,6 +57,7 @@ TermOptions term_options(const ObjectiveRules& rules) {
   out.parameter = parameter_value(*rules.estimator, rules.alpha, rules.clip);
   out.control_variate = rules.estimator->learning->control_variate;
   out.max_weight = rules.largest_weight;
+  out.baseline = baseline_of(rules);
   return out;
 }
 
@@ -91,7 +97,7 @@ ObjectiveValue objective_value(const ObjectiveProblem& problem, const LearningTe
   ObjectiveValue out;
   out.rows = terms.risk.count;
   out.gradient = std::move(gradient);
-  out.gradient.resize(problem.policy.theta.size());
+  out.gradient.resize(problem.policy.theta.size() + (rules.scale_gradient ? 1 : 0));
   if (out.rows == 0) return out;
   out.risk = risk_of(rules, terms);
   if (has_weights(problem)) {

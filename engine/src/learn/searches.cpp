@@ -10,6 +10,7 @@
 #include "learn/context_whitening.hpp"
 #include "learn/minimizer.hpp"
 #include "learn/replayed_objective.hpp"
+#include "learn/search_coordinates.hpp"
 #include "pass/sampled_source.hpp"
 #include "scrm/engine/pass/memory_source.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"
@@ -33,7 +34,10 @@ constexpr double kAlmostDone = 0.98;
 class ActiveSearch {
  public:
   ActiveSearch(Search& search, const LearnOptions& options, const ContextWhitening* white)
-      : search_(&search), options_(&options), white_(white), minimizer_(first_point(), options.minimize) {}
+      : search_(&search),
+        options_(&options),
+        coordinates_(white, options.min_scale),
+        minimizer_(first_point(), options.minimize) {}
 
   bool done() const { return minimizer_.done(); }
   /// A guess at how much of the way is behind it.
@@ -41,7 +45,7 @@ class ActiveSearch {
 
   ObjectiveProblem ask() const {
     ObjectiveProblem problem = search_->start;
-    problem.policy.theta = white_ != nullptr ? white_->to_theta(minimizer_.ask()) : minimizer_.ask();
+    coordinates_.apply(minimizer_.ask(), problem.policy);
     // The penalty of all rows.
     if (on_sample_ && problem.rules.penalty == Penalty::se) problem.rules.lambda *= std::sqrt(kSampleShare);
     return problem;
@@ -50,10 +54,11 @@ class ActiveSearch {
   /// Takes the value of the start on all rows; until leave_sample(), the search is then one on the sample.
   void enter_sample(ObjectiveValue at_start) {
     MinimizeOptions rough = options_->minimize;
-    rough.tolerance = std::max(rough.tolerance, kSampleTolerance * norm_of(by_point(at_start.gradient)));
+    rough.tolerance =
+        std::max(rough.tolerance, kSampleTolerance * norm_of(coordinates_.gradient(first_point(), at_start.gradient)));
     minimizer_ = Minimizer(first_point(), rough);
     passes_ = 1;
-    record(std::move(at_start));
+    record(first_point(), std::move(at_start));
     on_sample_ = true;
   }
 
@@ -70,23 +75,17 @@ class ActiveSearch {
       ++passes_;
       return;
     }
-    const std::vector<double> gradient = by_point(value.gradient);
+    const std::vector<double> point = minimizer_.ask();
+    const std::vector<double> gradient = coordinates_.gradient(point, value.gradient);
     follow(norm_of(gradient));
     minimizer_.tell(value.objective, gradient);
     if (on_sample_) return;
-    record(std::move(value));
+    record(point, std::move(value));
     if (done()) finish();
   }
 
  private:
-  std::vector<double> first_point() const {
-    const std::vector<double>& theta = search_->start.policy.theta;
-    return white_ != nullptr ? white_->to_psi(theta) : theta;
-  }
-
-  std::vector<double> by_point(const std::vector<double>& by_theta) const {
-    return white_ != nullptr ? white_->gradient(by_theta) : by_theta;
-  }
+  std::vector<double> first_point() const { return coordinates_.point_of(search_->start.policy); }
 
   /// Gradients shrink by about the same factor in every iteration.
   void follow(double gradient_norm) {
@@ -98,12 +97,12 @@ class ActiveSearch {
 
   int evaluations() const { return passes_ + minimizer_.result().evaluations; }
 
-  /// Keeps the value if it is the lowest so far.
-  void record(ObjectiveValue value) {
+  /// Keeps the value at a point if it is the lowest so far.
+  void record(const std::vector<double>& point, ObjectiveValue value) {
     LearnedPolicy& out = search_->result;
     if (!std::isfinite(value.objective) || (!out.path.empty() && !(value.objective < out.value.objective))) return;
-    out.path.push_back(
-        {evaluations(), value.objective, value.risk, value.penalty + value.ridge, norm_of(value.gradient), value.ess});
+    out.path.push_back({evaluations(), value.objective, value.risk, value.penalty + value.ridge,
+                        norm_of(coordinates_.plain().gradient(point, value.gradient)), value.ess});
     if (search_->report && options_->on_progress) options_->on_progress(out.path.back());
     out.value = std::move(value);
   }
@@ -112,18 +111,16 @@ class ActiveSearch {
     LearnedPolicy& out = search_->result;
     out.search = minimizer_.result();
     out.search.evaluations = evaluations();
-    if (white_ != nullptr) {
-      out.search.point = white_->to_theta(out.search.point);
-      out.search.gradient_norm = norm_of(out.value.gradient);
-    }
+    if (coordinates_.is_white() && !out.path.empty()) out.search.gradient_norm = out.path.back().gradient_norm;
     out.policy = search_->start.policy;
-    out.policy.theta = out.search.point;
+    coordinates_.apply(out.search.point, out.policy);
+    out.search.point = out.policy.theta;
     out.lambda = search_->start.rules.lambda;
   }
 
   Search* search_;
   const LearnOptions* options_;
-  const ContextWhitening* white_;
+  SearchCoordinates coordinates_;
   Minimizer minimizer_;
   bool on_sample_ = false;
   bool left_sample_ = false;  // and not been told of all rows since

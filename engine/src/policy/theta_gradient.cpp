@@ -11,17 +11,6 @@
 namespace scrm {
 namespace {
 
-void intercepts(const double* coefficients, int columns, std::int64_t length, double* out) {
-  for (int c = 0; c < columns; ++c) {
-    const double* column = coefficients + static_cast<std::int64_t>(c) * kBlockRows;
-    double sum[8] = {};
-    for (int i = 0; i < kBlockRows; i += 8) {
-      for (int j = 0; j < 8; ++j) sum[j] += column[i + j];
-    }
-    out[c * length] = ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
-  }
-}
-
 void sparse_linear(const Block& block, const double* coefficients, int columns, PolicyScratch& scratch, double* out) {
   const std::int64_t features = block.features;
   const std::int64_t cells = features * columns;
@@ -101,6 +90,17 @@ void replayed(const Block& block, const double* coefficients, int columns, Polic
 
 }  // namespace
 
+void column_totals(const double* coefficients, int columns, std::int64_t stride, double* out) {
+  for (int c = 0; c < columns; ++c) {
+    const double* column = coefficients + static_cast<std::int64_t>(c) * kBlockRows;
+    double sum[8] = {};
+    for (int i = 0; i < kBlockRows; i += 8) {
+      for (int j = 0; j < 8; ++j) sum[j] += column[i + j];
+    }
+    out[c * stride] = ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+  }
+}
+
 void shared_context_gradient(const Block& block, const double* coefficients, int columns, PolicyScratch& scratch,
                              double* out) {
   const int contexts = context_rows(block);
@@ -118,7 +118,7 @@ void shared_context_gradient(const Block& block, const double* coefficients, int
 void theta_gradient(const Block& block, FeatureMap map, const double* coefficients, int columns, PolicyScratch& scratch,
                     double* out) {
   if (block.replays > 1) return replayed(block, coefficients, columns, scratch, out);
-  intercepts(coefficients, columns, 1 + mapped_features(map, block.features), out);
+  column_totals(coefficients, columns, 1 + mapped_features(map, block.features), out);
   if (block.features == 0) return;
   if (block.sparse.indptr != nullptr) {
     if (map == FeatureMap::linear) return sparse_linear(block, coefficients, columns, scratch, out);

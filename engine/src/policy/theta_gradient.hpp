@@ -17,4 +17,7 @@ void theta_gradient(const Block& block, FeatureMap map, const double* coefficien
 void shared_context_gradient(const Block& block, const double* coefficients, int columns, PolicyScratch& scratch,
                              double* out);
 
+/// out[c stride] = the sum of coefficient column c.
+void column_totals(const double* coefficients, int columns, std::int64_t stride, double* out);
+
 }  // namespace scrm

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct LearnCommand {
   std::string out;
   bool overwrite = false;
   std::string start;
+  std::string scale = "0.5";
   std::string lambda = "auto";
   std::vector<double> lambda_grid;
   std::string alpha = "auto";
@@ -47,6 +49,18 @@ void parse_lambda(LearnCommand& command) {
   if (command.lambda == "auto") return set_lambdas(options, LambdaRule::automatic, command.lambda_grid);
   set_lambdas(options, LambdaRule::given,
               parse_numbers(command.lambda, "--lambda", "auto, theory, a number or a list such as 0.1,1,10"));
+}
+
+void parse_scale(LearnCommand& command) {
+  LearningRequest& request = command.request;
+  request.learn_scale = command.scale == "learned";
+  const std::optional<double> scale = number_option(command.scale);
+  if (scale) request.scale = *scale;
+  if (!request.learn_scale && !(scale && *scale > 0)) {
+    fail_usage(fmt::format("--scale is '{}', but must be a number above zero or 'learned'", command.scale));
+  }
+  if (request.min_scale && !request.learn_scale)
+    fail_usage("--min-scale is where a learned scale ends; it needs --scale learned");
 }
 
 std::string output_path(const LearnCommand& command, double lambda, std::size_t policies) {
@@ -77,6 +91,7 @@ void run_learn(LearnCommand& command) {
   request.options.alpha = number_or_auto(command.alpha, "--alpha");
   request.options.clip = number_or_auto(command.clip, "--clip");
   parse_lambda(command);
+  parse_scale(command);
   if (!command.bound.empty()) request.options.minimize.bound = parse_range(command.bound, "--bound");
   prepare_outputs(command);
   const Stopwatch watch;
@@ -116,8 +131,12 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
       ->type_name("K");
   choose_among(app.add_option("--features", command.request.features, "linear or quadratic; default linear"), maps)
       ->type_name("MAP");
-  app.add_option("--scale", command.request.scale,
-                 "Standard deviation of gaussian, or of log a for lognormal; default 0.5")
+  app.add_option("--scale", command.scale,
+                 "Standard deviation of gaussian, or of log a for lognormal; learned: it is learned too, from half of "
+                 "the logged actions' spread on. Default 0.5")
+      ->type_name("X|learned");
+  app.add_option("--min-scale", command.request.min_scale,
+                 "The least scale that is learned; default a tenth of the logged actions' spread")
       ->check(CLI::PositiveNumber)
       ->type_name("X");
   app.add_option(
@@ -149,6 +168,8 @@ void add_objective_options(CLI::App& app, LearnCommand& command) {
                               "se: lambda sqrt(V/n), sd: lambda sqrt(V); default se"),
                values_by_name(kPenaltyNames))
       ->type_name("P");
+  app.add_flag("--centre-losses", command.request.options.rules.centre_losses,
+               "Take losses less their mean, so that policies gain nothing by the sum of their weights");
   app.add_option("--l2", command.request.options.rules.l2, "Ridge on everything but intercepts; default 0")
       ->type_name("X");
   app.add_option("--alpha", command.alpha, "alpha in the formulas below; auto is one over the rows")

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,29 +17,43 @@
 #include "report/clock.hpp"
 #include "report/terminal.hpp"
 #include "report/text/coverage_text.hpp"
+#include "report/text/estimator_text.hpp"
 #include "report/version.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/io/archive/coverage_archive.hpp"
+#include "scrm/io/archive/estimator_archive.hpp"
+#include "scrm/io/file/path_checks.hpp"
+#include "scrm/io/labelled/labelled_import.hpp"
 #include "study/coverage.hpp"
+#include "study/estimator_errors.hpp"
+#include "study/labelled_design.hpp"
+#include "study/study_file.hpp"
 
 namespace scrm {
 namespace {
 
 struct StudyCommand {
   std::string study;
+  std::string file;
   std::vector<std::string> designs;
+  std::optional<std::int64_t> logs;
   CoverageOptions options;
   std::string out;
   bool overwrite = false;
   CommonOptions common;
 };
 
+constexpr const char *kCoverage = "coverage", *kEstimators = "estimators";
+
 struct StudyDefinition {
   const char* name;
   const char* description;
 };
 
-constexpr StudyDefinition kStudies[] = {{"coverage", "how often intervals hold a truth that is known"}};
+constexpr StudyDefinition kStudies[] = {
+    {kCoverage, "how often intervals hold a truth that is known"},
+    {kEstimators, "how far estimators are from it: bias, variance and mean squared error"},
+};
 
 void list_studies(bool json) {
   if (json) {
@@ -51,6 +67,13 @@ void list_studies(bool json) {
   fmt::print("\n`scrm study --help` shows their options and an example.\n");
 }
 
+// The archive has signed numbers.
+void require_archivable(std::uint64_t seed) {
+  constexpr auto kLargestSeed = std::numeric_limits<std::int64_t>::max();
+  if (seed > static_cast<std::uint64_t>(kLargestSeed))
+    fail_usage(fmt::format("--seed is {}, but at most {}", seed, kLargestSeed));
+}
+
 /// What was given, each once and in order: a study that ran a thing twice would say it twice.
 template <class Value>
 std::vector<Value> each_once(const std::vector<Value>& values) {
@@ -62,15 +85,23 @@ std::vector<Value> each_once(const std::vector<Value>& values) {
   return out;
 }
 
+/// The designs that were named, or all.
+std::vector<const StudyDesign*> chosen_designs(const StudyCommand& command) {
+  std::vector<const StudyDesign*> designs;
+  if (command.designs.empty()) {
+    for (const StudyDesign& design : study_designs()) designs.push_back(&design);
+  }
+  for (const std::string& name : each_once(command.designs)) designs.push_back(&find_study_design(name));
+  return designs;
+}
+
 CoverageOptions study_options(const StudyCommand& command) {
   CoverageOptions options = command.options;
-  constexpr auto kLargestSeed = std::numeric_limits<std::int64_t>::max();  // the archive has signed numbers
-  if (options.seed > static_cast<std::uint64_t>(kLargestSeed))
-    fail_usage(fmt::format("--seed is {}, but at most {}", options.seed, kLargestSeed));
-  if (command.designs.empty()) {
-    for (const StudyDesign& design : study_designs()) options.designs.push_back(&design);
-  }
-  for (const std::string& name : each_once(command.designs)) options.designs.push_back(&find_study_design(name));
+  if (!command.file.empty())
+    fail_usage(fmt::format("{}: a file of labelled data is for `scrm study estimators`", command.file));
+  require_archivable(options.seed);
+  options.designs = chosen_designs(command);
+  options.logs = command.logs.value_or(options.logs);
   // The bootstrap takes a hundred times as long as the others together.
   if (options.intervals.empty())
     options.intervals = {IntervalKind::automatic, IntervalKind::normal, IntervalKind::student,
@@ -118,6 +149,66 @@ void run_coverage(StudyCommand& command) {
   if (!command.out.empty()) fmt::print("archive: {}\n", styled(command.out, Style::strong));
 }
 
+/// Designs of the labelled data that the file names, which are held in the memory.
+std::vector<StudyDesign> labelled_designs(const StudyFile& file, MemoryLedger& ledger) {
+  std::vector<StudyDesign> designs;
+  for (const std::string& path : file.data) {
+    require_file(path);
+    const LabelledData data = read_any_labelled({path});
+    const std::string name = std::filesystem::path(path).stem().string();
+    ledger.charge(labelled_design_bytes(data), fmt::format("the rows of {}", path), "fewer environments at a time");
+    designs.push_back(labelled_design(name, data));
+  }
+  return designs;
+}
+
+void print_json(const StudyCommand& command, const EstimatorStudyOptions& options, const EstimatorArchive& archive,
+                double seconds) {
+  nlohmann::json designs = nlohmann::json::array(), table = nlohmann::json::array();
+  for (const StudyDesign* design : options.designs) designs.push_back(to_json(*design));
+  for (const EstimatorRecord& record : archive.records) table.push_back(to_json(record));
+  const nlohmann::json out = {
+      {"study", command.study}, {"archive", command.out.empty() ? nlohmann::json() : nlohmann::json(command.out)},
+      {"logs", options.logs},   {"seed", archive.seed},
+      {"seconds", seconds},     {"threads", options.threads},
+      {"designs", designs},     {"table", table}};
+  fmt::print("{}\n", json_text(out));
+}
+
+void run_estimators(StudyCommand& command) {
+  const Stopwatch watch;
+  EstimatorStudyOptions options;
+  options.seed = command.options.seed;
+  options.rows = each_once(command.options.rows);
+  MemoryLedger ledger = MemoryLedger::of_process(command.common.memory);
+  std::vector<StudyDesign> labelled;
+  if (!command.file.empty()) {
+    if (!command.designs.empty()) fail_usage("give a file of labelled data or --design, not both");
+    const StudyFile file(command.file);
+    labelled = labelled_designs(file, ledger);
+    for (const StudyDesign& design : labelled) options.designs.push_back(&design);
+    if (options.rows.empty()) options.rows = file.rows;
+    options.logs = file.logs.value_or(options.logs);
+    if (file.seed && command.options.seed == 0) options.seed = static_cast<std::uint64_t>(*file.seed);
+  } else {
+    options.designs = chosen_designs(command);
+  }
+  require_archivable(options.seed);
+  options.logs = command.logs.value_or(options.logs);
+  options.threads = command.common.threads;
+  options.memory = ledger.left();
+  if (!command.out.empty())
+    prepare_output_file(command.out, command.file.empty() ? std::vector<std::string>{} : std::vector{command.file},
+                        command.overwrite, command.common);
+  options.progress = progress_bar("estimators", command.common.quiet);
+  const EstimatorArchive archive{static_cast<std::int64_t>(options.seed), version(), run_estimator_study(options)};
+  if (!command.out.empty()) write_estimator_archive(command.out, archive);
+  if (command.common.json) return print_json(command, options, archive, watch.seconds());
+  fmt::print("{}", estimator_text(archive));
+  fmt::print("{} of each design and size in {}.\n", counted(options.logs, "log"), human_seconds(watch.seconds()));
+  if (!command.out.empty()) fmt::print("archive: {}\n", styled(command.out, Style::strong));
+}
+
 std::string study_help() {
   std::string text = "Studies:\n";
   for (const auto& [name, description] : kStudies) text += fmt::format("  {:<22}{}\n", name, description);
@@ -127,9 +218,10 @@ std::string study_help() {
   text += "\nIntervals hold when:\n";
   for (const IntervalDefinition& interval : all_intervals())
     text += fmt::format("  {:<22}{}\n", interval.name, interval.holds);
+  text += "\nKeys of FILE.toml, the data of `estimators`:\n" + study_file_help();
   return text +
          "\nExample:\n  scrm study coverage --design near,rare-0.01 --interval normal,student --logs 200 --out "
-         "study.h5";
+         "study.h5\n  scrm study estimators examples/uci.toml --out estimators.h5";
 }
 
 void add_coverage_options(CLI::App& app, StudyCommand& command) {
@@ -145,11 +237,12 @@ void add_coverage_options(CLI::App& app, StudyCommand& command) {
                kinds)
       ->delimiter(',')
       ->type_name("KIND,...");
-  app.add_option("--rows", command.options.rows, "Rows of a log, separated by commas; default 50,200,1000,10000")
+  app.add_option("--rows", command.options.rows,
+                 "Rows of a log, separated by commas; default 50,200,1000,10000, and 1000 of labelled data")
       ->delimiter(',')
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))
       ->type_name("N,...");
-  app.add_option("--logs", command.options.logs, "Logs of each design and size; default 1000")
+  app.add_option("--logs", command.logs, "Logs of each design and size; default 1000, for estimators 200")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))
       ->type_name("N");
   app.add_option("--level", command.options.level, "Level of the intervals; default 0.95")->type_name("P");
@@ -166,11 +259,18 @@ void add_study_command(CLI::App& program) {
   app.footer(study_help());
   std::map<std::string, std::string> studies;
   for (const auto& [name, description] : kStudies) studies[name] = name;
-  choose_among(app.add_option("study", command->study, "The study: coverage. Without one, a list of them"), studies)
+  choose_among(
+      app.add_option("study", command->study, "The study: coverage or estimators. Without one, a list of them"),
+      studies)
       ->type_name("STUDY");
+  app.add_option("file", command->file, "estimators: labelled data to study instead of the designs; see below")
+      ->type_name("FILE.toml");
   add_coverage_options(app, *command);
   add_common_options(app, command->common, MainThread::waits);
-  app.callback([command] { command->study.empty() ? list_studies(command->common.json) : run_coverage(*command); });
+  app.callback([command] {
+    if (command->study.empty()) return list_studies(command->common.json);
+    command->study == kCoverage ? run_coverage(*command) : run_estimators(*command);
+  });
 }
 
 }  // namespace scrm

@@ -3,11 +3,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scrm/engine/policy/policy_kind.hpp"
+
 namespace scrm {
 namespace {
 
 bool can_share_passes(const HyperParameters& a, const HyperParameters& b) {
   return a.lambda.kind == LambdaKind::given && b.lambda.kind == LambdaKind::given && a.l2 == b.l2;
+}
+
+/// How much smaller than at the start a scale may be that is learned from so many rows. What these say of the best mean
+/// is off by about 1/(scale √rows), which costs the square of that, and the scale itself costs its own square: both
+/// together least where the scale falls with the fourth root of the rows. One that falls faster fits the noise of the
+/// rows it has, and leaves logs from which the mean can hardly be learned any more.
+double scale_decay(const RunOptions& options, double rows) {
+  return std::pow(static_cast<double>(options.batches.first) / rows, 0.25);
 }
 
 }  // namespace
@@ -22,7 +32,12 @@ LearnOptions FittedPolicies::learn_options(const HyperParameters& run, double ro
   out.rules.penalty = options.penalty;
   out.rules.l2 = run.l2;
   out.rules.largest_weight = options.largest_weight;
+  out.rules.centre_losses = options.centre_losses;
   out.alpha = options.alpha;
+  const Policy& start = setup_.problem.start();
+  if (options.learn_scale && policy_kind(start.kind).scale_gradient != nullptr) {
+    out.min_scale = std::max(least_scale(options, start.scale), start.scale * scale_decay(options, rows));
+  }
   out.judge = options.judge;
   out.minimize.bound = options.bound;
   out.whiten = true;
@@ -63,6 +78,7 @@ void FittedPolicies::store(std::size_t run, const LearnedPolicy& learned) {
   metrics["penalty"] = learned.value.penalty;
   metrics["evaluations"] = learned.search.evaluations;
   if (learned.value.ess) metrics["ess"] = *learned.value.ess;
+  if (setup_.options.learn_scale) metrics["scale"] = learned.policy.scale;
   if (learned.value.mean_weight) metrics["mean_weight"] = *learned.value.mean_weight;
   metrics["theta_0"] = learned.policy.theta.front();
 }

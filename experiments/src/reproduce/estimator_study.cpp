@@ -6,8 +6,8 @@
 #include <numbers>
 
 #include "scrm/engine/estimate/evaluate.hpp"
+#include "scrm/engine/estimate/ridge_model.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
-#include "scrm/kernels/weights/moments.hpp"
 #include "study/design.hpp"
 
 namespace scrm {
@@ -45,32 +45,10 @@ std::vector<NamedPolicy> target_policies(const Schema& schema) {
   return policies;
 }
 
-MonteCarlo average(const std::vector<double>& values) {
-  Moments moments;
-  for (const double value : values) moments.merge(Moments::of(value));
-  const double n = moments.count;
-  return {moments.mean, n > 1 ? std::sqrt(moments.square_sum / (n - 1) / n) : std::nan("")};
-}
-
 StudiedEstimate summarize(const std::string& estimator, int target, const std::vector<double>& values) {
-  StudiedEstimate out{.estimator = estimator,
-                      .target = target,
-                      .truth = std::exp(-0.5) * std::cos(target_mean(target)),
-                      .bias = {},
-                      .variance = {},
-                      .squared_error = {}};
-  const MonteCarlo mean = average(values);
-  out.bias = {mean.mean - out.truth, mean.error};
-  std::vector<double> spread, squares;
-  const auto n = static_cast<double>(values.size());
-  for (const double value : values) {
-    // n/(n − 1), so that their average is the sample variance.
-    spread.push_back((value - mean.mean) * (value - mean.mean) * n / std::max(n - 1, 1.0));
-    squares.push_back((value - out.truth) * (value - out.truth));
-  }
-  out.variance = average(spread);
-  out.squared_error = average(squares);
-  return out;
+  const double truth = std::exp(-0.5) * std::cos(target_mean(target));
+  const EstimateErrors errors = errors_of(values, truth);
+  return {estimator, target, truth, errors.bias, errors.variance, errors.squared_error};
 }
 
 }  // namespace
@@ -89,6 +67,7 @@ EstimatorStudy study_estimators(std::int64_t logs, std::int64_t rows, int thread
   std::vector<std::vector<double>> weights(kStudyTargets);
   for (std::int64_t log = 0; log < logs; ++log) {
     DrawnLog drawn = draw_log(design, {kSeed, rows, log});
+    options.model = fit_ridge_model(drawn.source, {}, pass);
     const EvaluationReport report = evaluate(drawn.source, target_policies(drawn.source.schema()), options, pass);
     for (int target = 0; target < kStudyTargets; ++target) {
       const PolicyReport& policy = report.policies[static_cast<std::size_t>(target)];

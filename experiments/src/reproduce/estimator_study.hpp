@@ -6,12 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace scrm {
+#include "study/monte_carlo.hpp"
 
-/// An average over logs, and its Monte-Carlo standard error.
-struct MonteCarlo {
-  double mean = 0, error = 0;
-};
+namespace scrm {
 
 /// One estimator on the logs of one target policy.
 struct StudiedEstimate {
@@ -31,7 +28,8 @@ struct EstimatorStudy {
 inline constexpr int kStudyTargets = 5;
 
 /// Section 8's design: losses cos(a), logs of N(0, 1), targets N(iπ/4, 1), whose value is e^{−1/2} cos(iπ/4). Every
-/// estimator that applies and is evaluated by default. The same numbers on any number of threads.
+/// estimator that applies and is evaluated by default, those among them that need a model with a ridge regression on
+/// (1, a, a²). The same numbers on any number of threads.
 EstimatorStudy study_estimators(std::int64_t logs, std::int64_t rows, int threads,
                                 const std::function<void(std::int64_t done, std::int64_t all)>& progress);
 

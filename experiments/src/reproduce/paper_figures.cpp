@@ -152,7 +152,8 @@ std::vector<PageBlock> figure_3(const EstimatorStudy& study) {
       "{} logs of {} rows with losses cos(a), logged by N(0, 1), and the value of N(iπ/4, 1) by every "
       "estimator; the truth is e^(−1/2) cos(iπ/4). The further the target, the heavier the weights: ips "
       "has no bias in expectation, but the rows that keep it so get ever rarer, and its variance grows; what "
-      "limits weights or divides by their sum trades variance for bias.",
+      "limits weights or divides by their sum trades variance for bias. Models are ridge regressions on (1, a, a²), "
+      "cross-fitted: dm alone is as good as its parabola is like a cosine.",
       study.logs, study.rows)}};
   blocks.push_back(study_figure(study, "fig3-bias", "Figure 3: bias", {.label = "bias"}, &StudiedEstimate::bias));
   blocks.push_back(study_figure(study, "fig3-variance", "Figure 3: variance",

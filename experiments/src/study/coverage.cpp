@@ -1,15 +1,12 @@
 #include "study/coverage.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "scrm/engine/schedule/scheduler.hpp"
 #include "scrm/io/file/error.hpp"
+#include "study/log_jobs.hpp"
 #include "study/tally.hpp"
 
 namespace scrm {
@@ -25,16 +22,8 @@ constexpr const char* kDifference = "-difference";
 struct LogGroup {
   const StudyDesign* design = nullptr;
   std::int64_t rows = 0;
-  std::int64_t chunk_logs = 0;             // of one job
   std::vector<std::vector<Tally>> chunks;  // tallies of each job, estimators × intervals
 };
-
-/// How many logs a job takes: enough to be worth one, and few enough that no study has more than this many jobs for a
-/// size. A function of the study alone, because tallies are merged job by job.
-std::int64_t chunk_logs(std::int64_t rows, std::int64_t logs) {
-  constexpr std::int64_t kChunkRows = 1 << 16, kMostLogs = 64, kMostChunks = 256;
-  return std::max(std::clamp<std::int64_t>(kChunkRows / rows, 1, kMostLogs), (logs + kMostChunks - 1) / kMostChunks);
-}
 
 const Estimate* find_estimate(const std::vector<Estimate>& estimates, const std::string& name) {
   const auto found = std::find_if(estimates.begin(), estimates.end(),
@@ -135,13 +124,9 @@ class LogRunner {
 };
 
 void require_valid(const CoverageOptions& options) {
-  const auto require = [](bool holds, const char* what) {
-    if (!holds) throw Error(ErrorKind::usage, what);
-  };
-  require(options.logs >= 1, "a study needs at least one log");
-  require(options.level > 0 && options.level < 1, "the level must lie between 0 and 1, as in 0.95");
-  require(std::all_of(options.rows.begin(), options.rows.end(), [](std::int64_t rows) { return rows >= 1; }),
-          "a log needs at least one row");
+  require_log_counts(options.logs, options.rows);
+  if (!(options.level > 0 && options.level < 1))
+    throw Error(ErrorKind::usage, "the level must lie between 0 and 1, as in 0.95");
 }
 
 std::vector<LogGroup> make_groups(const CoverageOptions& options) {
@@ -149,7 +134,7 @@ std::vector<LogGroup> make_groups(const CoverageOptions& options) {
   for (const StudyDesign* design : options.designs) {
     for (const std::int64_t rows : options.rows.empty() ? design->rows : options.rows) {
       const std::int64_t size = chunk_logs(rows, options.logs);
-      groups.push_back({design, rows, size, {}});
+      groups.push_back({design, rows, {}});
       groups.back().chunks.resize(static_cast<std::size_t>((options.logs + size - 1) / size));
     }
   }
@@ -163,15 +148,10 @@ std::vector<Job> make_jobs(const CoverageOptions& options, std::vector<LogGroup>
   for (LogGroup& group : groups) {
     const std::size_t memory =
         log_bytes(*group.design, group.rows) + kEvaluationBytes + (bootstrap ? kBootstrapBytes : 0);
-    for (std::size_t c = 0; c < group.chunks.size(); ++c) {
-      const std::int64_t first = static_cast<std::int64_t>(c) * group.chunk_logs;
-      const std::int64_t last = std::min(first + group.chunk_logs, options.logs);
-      jobs.push_back({fmt::format("a log of {} rows of the design {}", group.rows, group.design->name),
-                      static_cast<double>((last - first) * group.rows), memory,
-                      [&options, &group, c, first, last](const StopToken& stop) {
-                        group.chunks[c] = LogRunner(options, group).run(first, last, stop);
-                      }});
-    }
+    add_log_jobs({*group.design, group.rows, options.logs, memory}, jobs,
+                 [&options, &group](std::size_t chunk, LogRange range, const StopToken& stop) {
+                   group.chunks[chunk] = LogRunner(options, group).run(range.first, range.last, stop);
+                 });
   }
   return jobs;
 }
@@ -198,20 +178,7 @@ std::vector<CoverageRecord> run_coverage_study(const CoverageOptions& options) {
   require_valid(options);
   std::vector<LogGroup> groups = make_groups(options);
   std::vector<Job> jobs = make_jobs(options, groups);
-  double total = 0, done = 0;
-  for (const Job& job : jobs) total += job.cost;
-
-  SchedulerOptions scheduler;
-  scheduler.threads = options.threads;
-  scheduler.memory = options.memory;
-  // What one log meets, all would: a callback that throws ends the starting of jobs.
-  scheduler.on_failed = [](const Job&, const std::exception_ptr& failure) { std::rethrow_exception(failure); };
-  scheduler.on_refused = [](const Job&, const Error& error) { throw error; };
-  scheduler.on_done = [&](const Job& job) {
-    done += job.cost;
-    if (options.progress) options.progress(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total));
-  };
-  run_jobs(std::move(jobs), scheduler);
+  run_log_jobs(std::move(jobs), options.threads, options.memory, options.progress);
 
   std::vector<CoverageRecord> records;
   for (const LogGroup& group : groups) add_records(options, group, records);

@@ -20,6 +20,7 @@ inline constexpr int kStudyLabels = 8;
 
 /// One row as a design draws it: of the actions, the one that fits the design's kind.
 struct DrawnRow {
+  const double* context = nullptr;  ///< of designs with features; valid as long as the design is
   double action = 0;
   int category = 0;
   std::array<std::uint8_t, kStudyLabels> bits{};
@@ -38,6 +39,7 @@ struct StudyDesign {
   std::string name, description;
   ActionKind action_kind = ActionKind::categorical;
   int num_actions = 0;
+  std::int64_t features = 0;
   std::vector<std::int64_t> rows = {50, 200, 1'000, 10'000};  ///< of the logs, unless others are asked for
   std::vector<std::string> estimators = {"ips", "snips"};
 

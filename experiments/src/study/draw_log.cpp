@@ -25,6 +25,7 @@ Schema schema_of(const StudyDesign& design) {
   Schema schema;
   schema.action_kind = design.action_kind;
   schema.num_actions = design.num_actions;
+  schema.features = design.features;
   schema.label_propensity = design.action_kind == ActionKind::multilabel;
   schema.cluster = design.clustered;
   if (!design.policy) schema.targets = {"policy"};
@@ -47,6 +48,7 @@ void store_row(const DrawnRow& row, int at, BlockBuffer& block) {
       }
       break;
   }
+  for (std::int64_t j = 0; j < schema.features; ++j) block.context_f64()[j * kBlockRows + at] = row.context[j];
   block.loss()[at] = row.loss;
   block.propensity()[at] = row.propensity;
   if (schema.cluster) block.cluster()[at] = row.cluster;

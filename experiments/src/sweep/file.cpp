@@ -150,12 +150,8 @@ SweepFile::SweepFile(const std::string& path) : path_(path), text_(read_text(pat
   }
   seeds_ = reader_->seeds();
   const toml::node* folder = root.get("data_dir");
-  const char* variable = std::getenv("SCRM_DATA_DIR");
-  if (folder) {
-    data_dir_ = resolved(reader_->value(*folder, "data_dir").text());
-  } else {
-    data_dir_ = variable != nullptr && *variable != '\0' ? variable : kDefaultDataDir;
-  }
+  data_dir_ = labelled_data_dir(
+      path_, folder != nullptr ? std::optional(reader_->value(*folder, "data_dir").text()) : std::nullopt);
   for (const std::string& environment : environments_) {
     for (const SweepMethod& method : methods_) options({}, environment, method.name);  // complains now, not later
   }
@@ -191,10 +187,16 @@ RunOptions SweepFile::options(const RunOptions& defaults, const std::string& env
   return options;
 }
 
-std::string SweepFile::resolved(const std::string& path) const {
+std::string path_beside(const std::string& file, const std::string& path) {
   std::error_code ignored;
-  const std::filesystem::path beside = std::filesystem::path(path_).parent_path() / path;
+  const std::filesystem::path beside = std::filesystem::path(file).parent_path() / path;
   return std::filesystem::exists(beside, ignored) ? beside.string() : path;
+}
+
+std::string labelled_data_dir(const std::string& file, const std::optional<std::string>& named) {
+  if (named) return path_beside(file, *named);
+  const char* variable = std::getenv("SCRM_DATA_DIR");
+  return variable != nullptr && *variable != '\0' ? variable : kDefaultDataDir;
 }
 
 }  // namespace scrm

@@ -34,6 +34,7 @@ constexpr EnumNames<ActionEncoding, 2> kEncodings = {
 constexpr EnumNames<KernelKind, 3> kKernels = {
     {{"linear", KernelKind::linear}, {"polynomial", KernelKind::polynomial}, {"gaussian", KernelKind::gaussian}}};
 
+constexpr EnumNames<bool, 1> kScaleRules = {{{"learned", true}}};
 constexpr EnumNames<bool, 2> kAdvantages = {{{"normalized", true}, {"plain", false}}};
 
 template <class Value>
@@ -72,6 +73,12 @@ void read_bound(const TomlValue& value, RunOptions& options) {
   const std::vector<double> box = value.numbers(-kMaxNumber);
   if (box.size() != 2 || !(box[0] < box[1])) value.fail("wants two numbers, the lower first");
   options.bound = {box[0], box[1]};
+}
+
+void read_scale(const TomlValue& value, RunOptions& options) {
+  options.learn_scale = value.is_text() && value.choice(kScaleRules);
+  options.scale.reset();
+  if (!options.learn_scale) options.scale = value.number(kAboveZero);
 }
 
 void read_replays(const TomlValue& value, RunOptions& options) {
@@ -267,11 +274,25 @@ constexpr std::array kOptions = {
                 .read = [](In in, Out out) { out.standardize = in.boolean(); },
                 .print = [](Options o) { return text(o.standardize); }},
     // Left out of the identity of runs that do not set them.
-    SweepOption{.key = "scale",
-                .help = "continuous actions: standard deviation of the policies that are learned",
+    SweepOption{
+        .key = "centre_losses",
+        .help = "whether losses are taken less their mean, so that policies gain nothing by the sum of their weights",
+        .values = "true or false",
+        .read = [](In in, Out out) { out.centre_losses = in.boolean(); },
+        .print = [](Options o) { return o.centre_losses ? text(true) : std::string(); }},
+    SweepOption{
+        .key = "scale",
+        .help = "continuous actions: standard deviation of the policies that are learned, or that it is learned too",
+        .values = "above 0, or \"learned\"",
+        .read = read_scale,
+        .print = [](Options o) { return o.learn_scale ? "learned"
+                                        : o.scale     ? text(*o.scale)
+                                                      : std::string(); }},
+    SweepOption{.key = "min_scale",
+                .help = "the least scale that is learned; else a fifth of the one that learning starts from",
                 .values = "above 0",
-                .read = [](In in, Out out) { out.scale = in.number(kAboveZero); },
-                .print = [](Options o) { return o.scale ? text(*o.scale) : std::string(); }},
+                .read = [](In in, Out out) { out.min_scale = in.number(kAboveZero); },
+                .print = [](Options o) { return o.min_scale ? text(*o.min_scale) : std::string(); }},
     SweepOption{.key = "start",
                 .help = "continuous actions: intercept of the policy that learning starts from",
                 .values = "a number",
@@ -400,6 +421,11 @@ std::string describe(const RunOptions& options) {
     if (!value.empty()) out += fmt::format("{} = {}\n", option.key, value);
   }
   return out;
+}
+
+double least_scale(const RunOptions& options, double start_scale) noexcept {
+  constexpr double kShare = 0.2;
+  return options.min_scale.value_or(kShare * start_scale);
 }
 
 const char* to_string(LambdaKind kind) noexcept {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "report/clock.hpp"
@@ -12,62 +10,16 @@
 #include "scrm/engine/pass/masked_source.hpp"
 #include "scrm/engine/pass/row_split.hpp"
 #include "scrm/engine/policy/exploration.hpp"
-#include "scrm/engine/policy/match_names.hpp"
-#include "scrm/engine/policy/policy_kind.hpp"
 #include "scrm/engine/schedule/threads.hpp"
 #include "scrm/io/file/error.hpp"
 #include "task/learning_rows.hpp"
+#include "task/learning_start.hpp"
 
 namespace scrm {
 namespace {
 
 // Of what a progress bar counts.
 constexpr double kProgressSteps = 1000;
-
-/// The first kind that can be learned and acts on these actions.
-const PolicyKindDefinition& kind_for(ActionKind action) {
-  for (const PolicyKindDefinition& kind : policy_kinds()) {
-    const bool acts = std::find(kind.actions.begin(), kind.actions.end(), action) != kind.actions.end();
-    if (acts && kind.score_gradient != nullptr) return kind;
-  }
-  throw Error(ErrorKind::run, fmt::format("no kind of policy learns {} actions", to_string(action)));
-}
-
-/// A mean for the start: where the logged actions are, weights do not vanish.
-double mean_centre(Source& source, const PolicyKindDefinition& kind, const LearningRequest& request,
-                   const TaskOptions& task) {
-  const auto compute = [&kind](const Block& block, Moments& out) {
-    out = Moments{};
-    for (int i = 0; i < block.rows; ++i) {
-      const double centre = kind.centre(block.action[i]);
-      if (std::isfinite(centre)) out.merge(Moments::of(centre));
-    }
-  };
-  const auto merge = [](Moments& a, const Moments& b) { a.merge(b); };
-  const auto [moments, audit] = run_pass(source, Moments{}, compute, merge, task.pass("starting"));
-  if (!request.options.skip_bad_rows) require_no_bad_rows(audit);
-  return moments.count > 0 ? moments.mean : 0;
-}
-
-Policy start_policy(Source& source, const LearningRequest& request, const TaskOptions& task) {
-  const Schema& schema = source.schema();
-  if (request.start) return match_names(request.start->policy, schema, request.start->name);
-  const PolicyKindDefinition& kind =
-      request.kind.empty() ? kind_for(schema.action_kind) : policy_kind(PolicyKind(request.kind));
-  const std::int64_t outputs = kind.format.theta == ThetaRows::per_action ? schema.num_actions : 1;
-  const std::int64_t parameters = outputs * (1 + mapped_features(request.features, schema.features));
-  // It is copied once before the search begins.
-  task.ledger().charge(static_cast<std::size_t>(parameters) * 2 * sizeof(double),
-                       fmt::format("a policy of {} parameters", parameters), "linear --features");
-  Policy policy = zero_policy(kind.format.kind, request.features, source.schema());
-  policy.scale = request.scale;
-  if (kind.format.epsilon) policy.epsilon = request.epsilon;
-  policy.mixing = request.mixing;
-  if (kind.centre != nullptr && source.schema().action_kind == ActionKind::continuous) {
-    policy.theta.front() = mean_centre(source, kind, request, task);
-  }
-  return policy;
-}
 
 /// What the policy file says besides parameters: names, and which rows it has seen.
 Policy with_names(Policy policy, const Schema& schema, const Training& training) {
@@ -147,7 +99,9 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
   context.streamed = rows.streamed();
   context.outcome = schema.outcome.value_or(Outcome::loss);
 
-  const Policy start = start_policy(source, request, task);
+  const auto [start, min_scale] = learning_start(source, request, task);
+  options.min_scale = context.min_scale = min_scale;
+  context.centred = options.rules.centre_losses;
   charge_policies(options, start.theta.size(), task);
   const SplitUnit unit = split_unit(source.schema());
   const Training training{source.rows(), request.holdout, options.seed, rows.fingerprint(), unit == SplitUnit::cluster};

@@ -18,6 +18,8 @@ struct LearningRequest {
   FeatureMap features = FeatureMap::linear;
   Mixing mixing = Mixing::joint;
   double scale = 0.5;
+  bool learn_scale = false;              ///< the scale is learned too, from the logged actions' on
+  std::optional<double> min_scale = {};  ///< the least that is learned; unset: a tenth of these actions' spread
   double epsilon = 0.1;
   std::optional<PolicyFile> start = {};  ///< then fixes all of the above
   std::string estimator = "ips-ix";

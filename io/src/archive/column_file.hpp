@@ -49,4 +49,12 @@ class ColumnFile {
   hdf5::Handle group_;
 };
 
+/// One member of every record.
+template <class Record, class Value>
+std::vector<Value> column_of(const std::vector<Record>& records, Value Record::*member) {
+  std::vector<Value> out;
+  for (const Record& record : records) out.push_back(record.*member);
+  return out;
+}
+
 }  // namespace scrm

@@ -8,13 +8,6 @@ namespace {
 constexpr const char* kFormat = "scrm-coverage";
 constexpr std::int64_t kFormatVersion = 1;
 
-template <class Value>
-std::vector<Value> column(const std::vector<CoverageRecord>& records, Value CoverageRecord::*member) {
-  std::vector<Value> out;
-  for (const CoverageRecord& record : records) out.push_back(record.*member);
-  return out;
-}
-
 }  // namespace
 
 void write_coverage_archive(const std::string& path, const CoverageArchive& archive) {
@@ -29,20 +22,20 @@ void write_coverage_archive(const std::string& path, const CoverageArchive& arch
 
   using Record = CoverageRecord;
   const std::vector<Record>& records = archive.records;
-  file.texts("design", column(records, &Record::design));
-  file.integers("rows", column(records, &Record::rows));
-  file.texts("estimator", column(records, &Record::estimator));
-  file.texts("interval", column(records, &Record::interval));
-  file.numbers("coverage", column(records, &Record::coverage));
-  file.numbers("coverage_error", column(records, &Record::coverage_error));
-  file.numbers("below", column(records, &Record::below));
-  file.numbers("above", column(records, &Record::above));
-  file.numbers("relative_width", column(records, &Record::relative_width));
-  file.numbers("equals_normal", column(records, &Record::equals_normal));
-  file.numbers("warned", column(records, &Record::warned));
-  file.numbers("without", column(records, &Record::without));
-  file.integers("logs", column(records, &Record::logs));
-  file.texts("message", column(records, &Record::message));
+  file.texts("design", column_of(records, &Record::design));
+  file.integers("rows", column_of(records, &Record::rows));
+  file.texts("estimator", column_of(records, &Record::estimator));
+  file.texts("interval", column_of(records, &Record::interval));
+  file.numbers("coverage", column_of(records, &Record::coverage));
+  file.numbers("coverage_error", column_of(records, &Record::coverage_error));
+  file.numbers("below", column_of(records, &Record::below));
+  file.numbers("above", column_of(records, &Record::above));
+  file.numbers("relative_width", column_of(records, &Record::relative_width));
+  file.numbers("equals_normal", column_of(records, &Record::equals_normal));
+  file.numbers("warned", column_of(records, &Record::warned));
+  file.numbers("without", column_of(records, &Record::without));
+  file.integers("logs", column_of(records, &Record::logs));
+  file.texts("message", column_of(records, &Record::message));
   file.commit();
 }
 

@@ -31,6 +31,19 @@ void normal_gradient_impl(bool lognormal, const double* action, double scale, do
   }
 }
 
+void normal_scale_gradient_impl(bool lognormal, const double* action, const double* scores, double scale, double* out) {
+  const F64 d;
+  const V64 inverse = hn::Set(d, 1.0 / scale), one = hn::Set(d, 1.0);
+  for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
+    const V64 a = hn::Load(d, action + i);
+    const auto valid = hn::Gt(a, hn::Zero(d));
+    const V64 x = lognormal ? hn::Log(d, hn::IfThenElse(valid, a, one)) : a;
+    const V64 z = hn::Mul(hn::Sub(x, hn::Load(d, scores + i)), inverse);
+    const V64 slope = hn::MulSub(z, z, one);
+    hn::Store(lognormal ? hn::IfThenElseZero(valid, slope) : slope, d, out + i);
+  }
+}
+
 // Scores become derivatives but for the logged action's one: −share · p_k, p_k = exp(s_k − largest) / sum.
 void softmax_slopes_impl(const ScoreTile& tile, const double* share, double* slopes) {
   constexpr int kVectors = 4;
@@ -145,6 +158,7 @@ HWY_EXPORT(multilabel_joint_impl);
 HWY_EXPORT(label_gradient_impl);
 HWY_EXPORT(multilabel_mixed_impl);
 HWY_EXPORT(scale_slopes_impl);
+HWY_EXPORT(normal_scale_gradient_impl);
 
 void gaussian_gradient(const double* action, double scale, double* scores, double* log_density) noexcept {
   assert(scale > 0 && is_column(action) && is_column(scores) && is_column(log_density));
@@ -156,6 +170,18 @@ void lognormal_gradient(const double* action, double scale, double* scores, doub
   assert(scale > 0 && is_column(action) && is_column(scores) && is_column(log_density));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(normal_gradient_impl)(true, action, scale, scores, log_density);
+}
+
+void gaussian_scale_gradient(const double* action, const double* scores, double scale, double* out) noexcept {
+  assert(scale > 0 && is_column(action) && is_column(scores) && is_column(out));
+  ensure_isa();
+  HWY_DYNAMIC_DISPATCH(normal_scale_gradient_impl)(false, action, scores, scale, out);
+}
+
+void lognormal_scale_gradient(const double* action, const double* scores, double scale, double* out) noexcept {
+  assert(scale > 0 && is_column(action) && is_column(scores) && is_column(out));
+  ensure_isa();
+  HWY_DYNAMIC_DISPATCH(normal_scale_gradient_impl)(true, action, scores, scale, out);
 }
 
 void softmax_gradient(const ScoreTile& all, const std::int32_t* action, double epsilon, double* scores,

@@ -25,13 +25,14 @@ LearningTerms learning_terms_impl(const Block& block, const std::uint8_t* keep, 
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const V64 control = hn::Set(d, options.control_variate), limit = hn::Set(d, options.max_weight);
+  const V64 baseline = hn::Set(d, options.baseline);
   const int rows = round_up_to_vectors(block.rows);
   for (double* column : {weights, term_gradients, centred_terms}) std::fill(column + rows, column + kBlockRows, 0.0);
   V64 count = hn::Zero(d), risk = hn::Zero(d), variance = hn::Zero(d), weight = hn::Zero(d);
   for (int i = 0; i < rows; i += lanes) {
     const M64 mask = included_mask(d, keep, i, block.rows);
     const V64 w = hn::IfThenElseZero(mask, hn::Min(hn::Load(d, weights + i), limit));
-    const V64 y = hn::IfThenElseZero(mask, hn::Load(d, block.loss + i));
+    const V64 y = hn::IfThenElseZero(mask, hn::Sub(hn::Load(d, block.loss + i), baseline));
     const TransformedWeight transformed = options.transform == WeightTransform::given
                                               ? given_weight(d, mask, w, options, i)
                                               : transform_weight(d, w, options);

@@ -50,6 +50,48 @@ class Learn(ProgramTest):
             self.assertAlmostEqual(report["objective"], self.objective(np.array(report["theta"]), 2, estimator, 1 / len(self.a)),
                                    delta=1e-10)
 
+    def test_a_learned_scale_has_the_optimum_of_scipy_and_is_in_the_file(self):
+        y = self.y - self.y.mean()
+
+        def objective(point, alpha):
+            w = gaussian(self.a, point[0] + self.x @ point[1:3], np.exp(point[3])) / self.p
+            ix = w / (1 + alpha * w)
+            return self.y.mean() + (ix * y).mean() + 2 * np.sqrt(((ix - 1) * y).var(ddof=1) / len(w))
+
+        for least in (0.05, 0.5):
+            report = self.learn("--lambda", 2, "--holdout", 0, "--scale", "learned", "--min-scale", least, "--centre-losses")
+            rival = minimize(objective, np.r_[report["theta"], np.log(report["scale"])], args=(1 / len(self.a),),
+                             method="L-BFGS-B", bounds=[(None, None)] * 3 + [(np.log(least), None)],
+                             options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 1000})
+            self.assertTrue(report["converged"])
+            self.assertAlmostEqual(report["objective"], rival.fun, delta=1e-6)
+            self.assertAlmostEqual(report["scale"], np.exp(rival.x[3]), delta=1e-3)
+            text = (self.dir / "out.toml").read_text()
+            self.assertEqual(float(re.search(r"scale\s*=\s*(.*)", text)[1]), report["scale"])
+        self.assertAlmostEqual(report["scale"], 0.5, delta=1e-6)
+
+    def test_a_learned_scale_has_the_unit_of_the_actions(self):
+        """Half of the logged actions' spread to start from, a tenth of it at least: prices in cents are prices."""
+        unit = 1000.0
+        write_log(self.dir / "cents.h5", context=self.x, action=unit * self.a, loss=self.y, propensity=self.p / unit)
+        both = [run_json("learn", self.dir / name, "--out", self.dir / "new.toml", "--overwrite", "--scale", "learned",
+                         "--lambda", 1) for name in ("logs.h5", "cents.h5")]
+        self.assertAlmostEqual(both[1]["scale"] / unit, both[0]["scale"], delta=1e-4)
+        self.assertGreaterEqual(both[0]["scale"], 0.1 * self.a.std() * 0.9999)
+        text = run("learn", self.dir / "logs.h5", "--out", self.dir / "new.toml", "--overwrite", "--scale", "learned",
+                   "--lambda", 1).stdout
+        self.assertRegex(text, r"learned scale: 0\.\d+ \(at least 0\.\d+\)")
+
+    def test_scales_that_cannot_be_learned_are_refused(self):
+        logs, out = self.dir / "logs.h5", self.dir / "new.toml"
+        for arguments, message in ((("--scale", "lerned"), "--scale is 'lerned', but must be a number above zero or 'learned'"),
+                                   (("--scale", "-1"), "--scale is '-1'"),
+                                   (("--scale", "0.5", "--min-scale", "0.1"), "it needs --scale learned")):
+            self.assertIn(message, run("learn", logs, "--out", out, *arguments, check=2).stderr)
+        write_log(self.dir / "one.h5", context=self.x, action=np.full(len(self.a), 2.0), loss=self.y, propensity=self.p)
+        message = run("learn", self.dir / "one.h5", "--out", out, "--scale", "learned", check=1).stderr
+        self.assertIn("the logged actions do not vary", message)
+
     def test_the_file_holds_theta_and_where_it_came_from(self):
         report = self.learn("--lambda", "1")
         text = (self.dir / "out.toml").read_text()

@@ -25,24 +25,31 @@ def unit(values):
     return values.mean(axis=0), np.where(sd > 1e-12 * abs(values.mean(axis=0)), sd, 1)
 
 
-def ridge(features, y, folds, fold, penalty, mean):
-    """Weights of the rows outside of a fold; the intercept is held near the mean by one row."""
-    rest = folds != fold
-    gram = features[rest].T @ features[rest] + np.diag([1.0] + [penalty] * (features.shape[1] - 1))
-    weights = np.linalg.solve(gram, features[rest].T @ (y[rest] - mean))
+def ridge(features, y, used, penalty, mean):
+    """Weights of the rows with `used`; the intercept is held near the mean by one row."""
+    gram = features[used].T @ features[used] + np.diag([1.0] + [penalty] * (features.shape[1] - 1))
+    weights = np.linalg.solve(gram, features[used].T @ (y[used] - mean))
     weights[0] += mean
     return weights
 
 
 def cross_fit(features, y, folds, used):
-    """Weights by fold and the penalty, of the rows with `used`; means are those of all rows."""
-    means = [y[folds != f].mean() for f in range(FOLDS)]
-    def weights(penalty):
-        return [ridge(features[used], y[used], folds[used], f, penalty, means[f]) for f in range(FOLDS)]
-    def error(penalty):
-        return sum(((y - features @ w)[used & (folds == f)] ** 2).sum() for f, w in enumerate(weights(penalty)))
-    best = min(PENALTIES[::-1], key=error)
-    return np.array(weights(best)), best
+    """Weights by fold and the median penalty, of the rows with `used`; means are those of all rows. The penalty of a fold
+    is chosen without it: by the errors on each other fold of fits without both."""
+    def fit(penalty, *left_out):
+        rest = ~np.isin(folds, left_out)
+        return ridge(features, y, used & rest, penalty, y[rest].mean())
+    def error(penalty, fold):
+        return sum(((y - features @ fit(penalty, fold, f))[used & (folds == f)] ** 2).sum()
+                   for f in range(FOLDS) if f != fold)
+    best = [min(PENALTIES[::-1], key=lambda penalty: error(penalty, fold)) for fold in range(FOLDS)]
+    return np.array([fit(penalty, fold) for fold, penalty in enumerate(best)]), np.median(best)
+
+
+def held(q, y, folds):
+    """Predictions [rows, actions] within the losses outside of each row's fold."""
+    least, most = (np.array([edge(y[folds != f]) for f in range(FOLDS)])[folds, None] for edge in (np.min, np.max))
+    return np.clip(q, least, most)
 
 
 def softmax(scores):
@@ -101,6 +108,7 @@ class RidgeModel(ProgramTest):
         for a in range(k):
             weights, _ = cross_fit(features, (y - my) / sy, folds, action == a)
             q[:, a] = my + sy * (features * weights[folds]).sum(axis=1)
+        q = held(q, y, folds)
         rows = np.arange(n)
         for threads in (1, 7):
             report, found = self.estimates(data, policy, "--threads", threads)
@@ -189,8 +197,8 @@ class RidgeModel(ProgramTest):
         centre, scale = unit(x)
         features = np.c_[np.ones(n), (x - centre) / scale]
         my, sy = unit(y)
-        q = np.stack([my + sy * (features * cross_fit(features, (y - my) / sy, folds, action == a)[0][folds]).sum(axis=1)
-                      for a in range(k)], axis=1)
+        q = held(np.stack([my + sy * (features * cross_fit(features, (y - my) / sy, folds, action == a)[0][folds]).sum(axis=1)
+                           for a in range(k)], axis=1), y, folds)
         _, found = self.estimates(data, self.policy('kind = "uniform"\n'))
         t = q.mean(axis=1) + (y - q[np.arange(n), action]) / k / p
         self.assertAlmostEqual(found["dr"]["value"], t.mean(), 8)
@@ -205,8 +213,8 @@ class RidgeModel(ProgramTest):
         folds = np.array([fold_of(b) for b in range((n + 2047) // 2048)])[np.arange(n) // 2048]
         (centre, scale), (my, sy) = unit(x[:2048]), unit(y[:2048])
         features = np.c_[np.ones(n), (x - centre) / scale]
-        q = np.stack([my + sy * (features * cross_fit(features, (y - my) / sy, folds, action == a)[0][folds]).sum(axis=1)
-                      for a in range(k)], axis=1)
+        q = held(np.stack([my + sy * (features * cross_fit(features, (y - my) / sy, folds, action == a)[0][folds]).sum(axis=1)
+                           for a in range(k)], axis=1), y, folds)
         policy = self.policy('kind = "uniform"\n')
         report, found = self.estimates(data, policy, "--threads", 1)
         self.check(found, q.mean(axis=1), y - q[np.arange(n), action], 1 / k / p)

@@ -3,6 +3,8 @@
 
 import re
 
+import numpy as np
+
 from harness import SOURCE_DIR, ProgramTest, main, run
 from sweeps import SweepTest, archive
 
@@ -48,6 +50,28 @@ class Starts(SweepTest):
         keys = dict(environments=["pricing"], methods=["scrm", "narrow"], rollouts=1, lambdas=0.01)
         runs = archive(self.sweep(self.write(tables='\n[method.narrow]\nlike = "scrm"\nscale = 0.1\n', **keys))[0])
         self.assertNotEqual(runs["final_loss"][0], runs["final_loss"][1])
+
+    def test_a_learned_scale_is_deployed_recorded_and_never_below_its_least(self):
+        keys = dict(environments=["pricing"], methods=["scrm", "learned"], rollouts=5, lambdas=["auto"], seeds=2)
+        table = '\n[method.learned]\nlike = "scrm"\nscale = "learned"\nmin_scale = {}\ncentre_losses = true\npast = "all-balance"\n'
+        free = archive(self.sweep(self.write(tables=table.format(0.01), **keys))[0])
+        held = archive(self.sweep(self.write("held.toml", tables=table.format(0.45), **keys), out="held.h5")[0])
+        scales = free["scale"]
+        self.assertTrue(np.isnan(scales[:2]).all())  # fixed ones are not noted
+        rows = 100 * (2.0 ** np.arange(1, 6) - 1)
+        self.assertTrue((scales[2:] >= 0.5 * (100 / rows) ** 0.25 - 1e-12).all())
+        self.assertTrue((scales[2:, -1] < 0.4).all())
+        self.assertTrue((held["scale"][2:] >= 0.45).all())
+        self.assertTrue((held["scale"][2:, -1] < 0.46).all())
+        self.assertNotEqual(free["identity"][2], held["identity"][2])
+
+    def test_a_scale_that_is_neither_a_number_nor_learned_is_refused_with_file_line_and_key(self):
+        for value in ('"lerned"', "0", "[0.1]"):
+            text = f'environments = ["pricing"]\nmethods = ["scrm"]\nscale = {value}\n'
+            path = self.dir / "wrong.toml"
+            path.write_text(text)
+            message = run("sweep", path, "--out", self.dir / "wrong.h5", check=2).stderr
+            self.assertRegex(message, r"wrong\.toml.*line 3.*scale")
 
 
 if __name__ == "__main__":

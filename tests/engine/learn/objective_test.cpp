@@ -91,6 +91,65 @@ TEST_CASE("objective: value and gradient agree with long-double differences for 
   }
 }
 
+TEST_CASE("objective: centred losses agree with long-double differences for every kind, estimator and map") {
+  for (const PolicyKind kind : {PolicyKind::gaussian, PolicyKind::lognormal, PolicyKind::softmax}) {
+    for (const FeatureMap map : {FeatureMap::linear, FeatureMap::quadratic}) {
+      const Schema schema = schema_for(kind, 3);
+      const LoggedRows rows = random_rows(schema, 60, 7);
+      for (const Estimator* estimator : kActionEstimators) {
+        CAPTURE(std::string(kind.name()));
+        CAPTURE(static_cast<int>(map));
+        CAPTURE(estimator->name);
+        ObjectiveProblem problem = problem_for(random_policy(kind, schema, 11, map), estimator, rows);
+        problem.rules.centre_losses = true;
+        check_against_reference(problem, rows);
+      }
+    }
+  }
+}
+
+TEST_CASE("objective: the derivative by log scale agrees for both kinds, every estimator, map, penalty and mask") {
+  for (const PolicyKind kind : {PolicyKind::gaussian, PolicyKind::lognormal}) {
+    for (const FeatureMap map : {FeatureMap::linear, FeatureMap::quadratic}) {
+      for (const std::int64_t n : {60, 2100}) {
+        const Schema schema = schema_for(kind, 3);
+        const LoggedRows rows = random_rows(schema, n, 7);
+        const RowMask mask = RowMask::random(rows.rows, 0.5, 1, 0);
+        for (const Estimator* estimator : kActionEstimators) {
+          CAPTURE(std::string(kind.name()));
+          CAPTURE(static_cast<int>(map));
+          CAPTURE(n);
+          CAPTURE(estimator->name);
+          ObjectiveProblem problem = problem_for(random_policy(kind, schema, 11, map), estimator, rows);
+          problem.rules.scale_gradient = true;
+          problem.rules.mean_loss += 0.3;  // a shift of a ratio's losses, which must cancel
+          check_against_reference(problem, rows);
+          problem.rules.penalty = Penalty::sd;
+          problem.rules.largest_weight = 1.2;
+          problem.rows = &mask;
+          check_against_reference(problem, rows);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("objective: the derivative by log scale changes no bit of the others, and has the same at any thread count") {
+  Schema schema = schema_for(PolicyKind::lognormal, 5);
+  const LoggedRows rows = random_rows(schema, 9000, 3);
+  ObjectiveProblem problem = problem_for(random_policy(PolicyKind::lognormal, schema, 5), &kSnipsEstimator, rows);
+  MemorySource source = make_source(rows);
+  const std::vector<double> plain = evaluate_objectives(source, {problem}, {}).front().gradient;
+  problem.rules.scale_gradient = true;
+  PassOptions one, seven;
+  one.threads = 1;
+  seven.threads = 7;
+  std::vector<double> gradient = evaluate_objectives(source, {problem}, one).front().gradient;
+  CHECK(evaluate_objectives(source, {problem}, seven).front().gradient == gradient);
+  gradient.pop_back();
+  CHECK(gradient == plain);
+}
+
 TEST_CASE("objective: epsilon is differentiated through, joint and per label") {
   for (const Mixing mixing : {Mixing::joint, Mixing::label}) {
     const Schema schema = schema_for(PolicyKind::multilabel, 3);

@@ -42,6 +42,7 @@ TEST_CASE("estimator study: has every default estimator on every target, and the
     CHECK(one.estimates[i].bias.mean == other.estimates[i].bias.mean);
     CHECK(one.estimates[i].variance.mean == other.estimates[i].variance.mean);
   }
-  for (const char* name : {"ips", "clipped", "snips", "ips-ix"}) CHECK(names.count(name) == 1);
+  for (const char* name : {"ips", "clipped", "snips", "ips-ix", "dm", "dr", "sndr", "switch-dr", "dros"})
+    CHECK(names.count(name) == 1);
   CHECK(one.estimates.size() == names.size() * kStudyTargets);
 }

@@ -34,24 +34,23 @@ MatrixXd products_of(const RidgeSums::Fold& fold, std::int64_t side, int at) {
   return lower.selfadjointView<Eigen::Lower>();
 }
 
-/// What is left out of the sums, and the sums of the rest.
-struct Split {
-  MatrixXd held, rest;
-  double mean = 0;  ///< loss of the rest
+/// Sums of all folds but those that are left out, two of them or twice the same.
+struct Rest {
+  MatrixXd products;
+  double mean = 0;  ///< loss
 };
 
 constexpr int kNoFold = -1;
 
 /// Nothing is left out with kNoFold.
-Split split_off(const RidgeShape& shape, const RidgeSums& sums, int at, int fold) {
+Rest rest_of(const RidgeShape& shape, const RidgeSums& sums, int at, int left_out, int also) {
   const std::int64_t side = shape.width() + 1;
-  Split out{fold == kNoFold ? MatrixXd() : products_of(sums.folds[static_cast<std::size_t>(fold)], side, at),
-            MatrixXd::Zero(side, side)};
+  Rest out{MatrixXd::Zero(side, side)};
   double rows = 0, loss = 0;
   for (int other = 0; other < Folds::kCount; ++other) {
-    if (other == fold) continue;
+    if (other == left_out || other == also) continue;
     const RidgeSums::Fold& one = sums.folds[static_cast<std::size_t>(other)];
-    out.rest += products_of(one, side, at);
+    out.products += products_of(one, side, at);
     rows += one.rows;
     loss += one.loss;
   }
@@ -60,24 +59,82 @@ Split split_off(const RidgeShape& shape, const RidgeSums& sums, int at, int fold
 }
 
 /// (ΦᵀΦ + λI) w = Φᵀ(y − mean), with the mean added to w's intercept. False where rounding leaves no solution.
-bool solve(const Split& split, double penalty, bool parallel, VectorXd& weights) {
-  const std::int64_t width = split.rest.rows() - 1;
-  MatrixXd factor = split.rest.topLeftCorner(width, width);
-  weights = split.rest.col(width).head(width) - split.mean * factor.col(0);
+bool solve(const Rest& rest, double penalty, bool parallel, VectorXd& weights) {
+  const std::int64_t width = rest.products.rows() - 1;
+  MatrixXd factor = rest.products.topLeftCorner(width, width);
+  weights = rest.products.col(width).head(width) - rest.mean * factor.col(0);
   factor.diagonal().array() += penalty;
   factor(0, 0) += kInterceptRows - penalty;
   if (!(parallel ? parallel_cholesky(factor) : cholesky(factor))) return false;
   solve_triangular(factor, weights);
   solve_triangular(factor.transpose(), weights);
-  weights[0] += split.mean;
+  weights[0] += rest.mean;
   return weights.allFinite();
 }
 
 /// Squared error on the held-out rows: v'Av with v = (w, −1).
-double held_error(const Split& split, const VectorXd& weights) {
+double held_error(const MatrixXd& held, const VectorXd& weights) {
   VectorXd v(weights.size() + 1);
   v << weights, -1.0;
-  return v.dot(split.held * v);
+  return v.dot(held * v);
+}
+
+double penalty_at(int step) {
+  return kLeastPenalty * std::pow(10.0, step);
+}
+
+/// That of the least error, the larger of equals.
+double best_penalty(const std::array<double, kPenalties>& errors) {
+  const auto best = std::min_element(errors.rbegin(), errors.rend());
+  return penalty_at(static_cast<int>(errors.rend() - best) - 1);
+}
+
+/// The penalty of each fold: the one whose fits without that fold and one other predict that other best. A penalty that
+/// was chosen by the rows it is used on would be small where their actions were not logged, and large where they were:
+/// predictions would know of the actions that they are to be independent of.
+std::array<double, Folds::kCount> choose_penalties(const RidgeShape& shape, const RidgeSums& sums, int at,
+                                                   bool parallel) {
+  const std::int64_t side = shape.width() + 1;
+  std::array<std::array<double, kPenalties>, Folds::kCount> errors{};
+  VectorXd weights;
+  for (int one = 0; one < Folds::kCount; ++one) {
+    const MatrixXd held_one = products_of(sums.folds[static_cast<std::size_t>(one)], side, at);
+    for (int other = one + 1; other < Folds::kCount; ++other) {
+      const MatrixXd held_other = products_of(sums.folds[static_cast<std::size_t>(other)], side, at);
+      const Rest rest = rest_of(shape, sums, at, one, other);
+      for (int step = 0; step < kPenalties; ++step) {
+        const bool solved = solve(rest, penalty_at(step), parallel, weights);
+        const auto add = [&](int fold, const MatrixXd& held) {
+          errors[static_cast<std::size_t>(fold)][static_cast<std::size_t>(step)] +=
+              solved ? held_error(held, weights) : std::numeric_limits<double>::infinity();
+        };
+        add(one, held_other);
+        add(other, held_one);
+      }
+    }
+  }
+  std::array<double, Folds::kCount> out;
+  for (std::size_t fold = 0; fold < out.size(); ++fold) out[fold] = best_penalty(errors[fold]);
+  return out;
+}
+
+/// One penalty for all folds, by the errors of fits without each: for those who predict by a fit of all rows.
+std::array<double, Folds::kCount> choose_penalty(const RidgeShape& shape, const RidgeSums& sums, int at,
+                                                 bool parallel) {
+  std::array<double, kPenalties> errors{};
+  VectorXd weights;
+  for (int fold = 0; fold < Folds::kCount; ++fold) {
+    const MatrixXd held = products_of(sums.folds[static_cast<std::size_t>(fold)], shape.width() + 1, at);
+    const Rest rest = rest_of(shape, sums, at, fold, fold);
+    for (int step = 0; step < kPenalties; ++step) {
+      errors[static_cast<std::size_t>(step)] += solve(rest, penalty_at(step), parallel, weights)
+                                                    ? held_error(held, weights)
+                                                    : std::numeric_limits<double>::infinity();
+    }
+  }
+  std::array<double, Folds::kCount> out;
+  out.fill(best_penalty(errors));
+  return out;
 }
 
 }  // namespace
@@ -87,6 +144,8 @@ void RidgeSums::transfer(ByteStream& bytes) {
     scrm::transfer(bytes, fold.products);
     scrm::transfer(bytes, fold.rows);
     scrm::transfer(bytes, fold.loss);
+    scrm::transfer(bytes, fold.range.least);
+    scrm::transfer(bytes, fold.range.most);
   }
 }
 
@@ -132,6 +191,7 @@ void RidgeReduction::compute(const Block& block, Partial& out) const {
   for (RidgeSums::Fold& fold : sums.folds) {
     fold.products.clear();
     fold.rows = fold.loss = 0;
+    fold.range = {};
   }
   const Folds::OfRows folds = folds_.of_rows(block);
   std::array<std::uint8_t, kBlockRows> keep;
@@ -142,6 +202,7 @@ void RidgeReduction::compute(const Block& block, Partial& out) const {
     RidgeSums::Fold& fold = sums.folds[folds[static_cast<std::size_t>(i)]];
     fold.rows += 1;
     fold.loss += units_.loss.of(block.loss[i]);
+    fold.range.add({block.loss[i], block.loss[i]});
   }
   const Pool<Scratch>::Lease scratch = scratch_.lease();
   sort_rows(block, folds, keep.data(), *scratch);
@@ -168,6 +229,7 @@ void RidgeReduction::merge(Partial& earlier, const Partial& later) const {
     RidgeSums::Fold& fold = into.folds[f];
     fold.rows += from.folds[f].rows;
     fold.loss += from.folds[f].loss;
+    fold.range.add(from.folds[f].range);
     const std::vector<double>& products = from.folds[f].products;
     if (fold.products.empty()) {
       fold.products = products;
@@ -179,38 +241,31 @@ void RidgeReduction::merge(Partial& earlier, const Partial& later) const {
 
 RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at, bool cross_fitted, bool parallel) {
   const std::int64_t width = shape.width();
-  std::vector<double> errors(kPenalties, 0.0);
-  const auto penalty = [](int step) { return kLeastPenalty * std::pow(10.0, step); };
-  VectorXd weights;
-  for (int fold = 0; fold < Folds::kCount; ++fold) {
-    const Split split = split_off(shape, sums, at, fold);
-    for (int step = 0; step < kPenalties; ++step) {
-      double& error = errors[static_cast<std::size_t>(step)];
-      error += solve(split, penalty(step), parallel, weights) ? held_error(split, weights)
-                                                              : std::numeric_limits<double>::infinity();
-    }
-  }
-  // The larger of equals.
-  const auto best = std::min_element(errors.rbegin(), errors.rend());
+  std::array<double, Folds::kCount> penalties =
+      (cross_fitted ? choose_penalties : choose_penalty)(shape, sums, at, parallel);
   RidgeSolution out;
-  out.penalty = penalty(static_cast<int>(errors.rend() - best) - 1);
   out.weights.assign(Folds::kCount * static_cast<std::size_t>(width), 0.0);
+  VectorXd weights;
   for (int fold = 0; fold < Folds::kCount; ++fold) {
     if (fold > 0 && !cross_fitted) {
       std::copy_n(out.weights.data(), width, out.weights.data() + fold * width);
       continue;
     }
-    const Split split = split_off(shape, sums, at, cross_fitted ? fold : kNoFold);
+    const int left_out = cross_fitted ? fold : kNoFold;
+    const Rest rest = rest_of(shape, sums, at, left_out, left_out);
     // Where nothing can be solved for, the mean is predicted.
-    if (!solve(split, out.penalty, parallel, weights)) weights = VectorXd::Unit(width, 0) * split.mean;
+    if (!solve(rest, penalties[static_cast<std::size_t>(fold)], parallel, weights))
+      weights = VectorXd::Unit(width, 0) * rest.mean;
     std::copy_n(weights.data(), width, out.weights.data() + fold * width);
   }
+  std::nth_element(penalties.begin(), penalties.begin() + Folds::kCount / 2, penalties.end());
+  out.penalty = penalties[Folds::kCount / 2];
   return out;
 }
 
 std::size_t solve_ridge_bytes(const RidgeShape& shape) {
   const auto side = static_cast<std::size_t>(shape.width() + 1);
-  return 4 * side * side * sizeof(double);  // both sides of a split, the factor, and one fold on its way
+  return 5 * side * side * sizeof(double);  // two folds, the rest, the factor, and one fold on its way
 }
 
 }  // namespace scrm

@@ -1,8 +1,11 @@
 /// RidgeEquations: the normal equations of every fold, summed up in a pass, and the regressions that they give.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "estimate/model/folds.hpp"
@@ -13,11 +16,23 @@
 
 namespace scrm {
 
+/// Losses that were seen, raw: everything where there are none.
+struct LossRange {
+  double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
+
+  bool is_seen() const noexcept { return std::isfinite(least); }
+  void add(const LossRange& other) noexcept {
+    if (!other.is_seen()) return;
+    *this = is_seen() ? LossRange{std::min(least, other.least), std::max(most, other.most)} : other;
+  }
+};
+
 /// Σ (φ, y)(φ, y)ᵀ of every equation and fold, lower triangles, column-major; and count and sum of all losses.
 struct RidgeSums {
   struct Fold {
     std::vector<double> products;  ///< [equations, width + 1, width + 1]; empty while there are no rows
     double rows = 0, loss = 0;     ///< of all equations, those that are not summed up here too
+    LossRange range;               ///< likewise
   };
   std::array<Fold, Folds::kCount> folds;
 
@@ -60,7 +75,7 @@ class RidgeReduction final : public SizedReduction {
 /// The regression of one equation for each fold, fitted on the others: `weights` [folds, width], in units.
 struct RidgeSolution {
   std::vector<double> weights;
-  double penalty = 0;
+  double penalty = 0;  ///< the median of the folds', of which each has its own
 };
 
 /// Solves equation `at` of the sums; unless `cross_fitted`, every fold gets the regression of all rows with the penalty

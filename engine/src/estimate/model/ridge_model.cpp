@@ -24,6 +24,9 @@ namespace {
 
 constexpr std::size_t kColumnBytes = kBlockRows * sizeof(double);
 
+/// Of the rows that each fold's regressions were fitted to.
+using FoldRanges = std::array<LossRange, Folds::kCount>;
+
 /// What the two forms of the model share: linear functions of contexts, a matrix of them for each fold.
 class CrossFittedRidge : public OutcomeModel, public RidgeScores {
  public:
@@ -169,12 +172,14 @@ class FactorRidge final : public CrossFittedRidge {
   RidgeUnit action_;
 };
 
-/// Categorical actions: one linear function for each.
+/// Categorical actions: one linear function for each, held within the losses of the rows it was fitted to. A context
+/// far from these would else have predictions far from any loss, and estimates their variance.
 class ActionRidge final : public CrossFittedRidge {
  public:
   /// `by_columns`: contexts do not lie there for each row by itself, so that logged actions are looked up among all.
-  ActionRidge(const Folds& folds, std::vector<ScoreMatrix> matrices, double penalty, bool by_columns)
-      : CrossFittedRidge(folds, std::move(matrices), penalty), by_columns_(by_columns) {}
+  ActionRidge(const Folds& folds, std::vector<ScoreMatrix> matrices, double penalty, bool by_columns,
+              const FoldRanges& ranges)
+      : CrossFittedRidge(folds, std::move(matrices), penalty), by_columns_(by_columns), ranges_(ranges) {}
 
   std::string inapplicable_reason(const TargetPolicy& policy) const override {
     if (policy.has_action_probabilities()) return {};
@@ -192,6 +197,15 @@ class ActionRidge final : public CrossFittedRidge {
       predict_logged<double>(block, out);
   }
 
+  OutcomeCoefficients coefficients(const Block& block, PolicyScratch& scratch, double* out) const override {
+    const OutcomeCoefficients all = CrossFittedRidge::coefficients(block, scratch, out);
+    const Folds::OfRows folds = folds_.of_rows(block);
+    for (int k = 0; k < outputs(); ++k) {
+      for (int i = 0; i < block.rows; ++i) out[cell(k, i)] = held(folds[static_cast<std::size_t>(i)], out[cell(k, i)]);
+    }
+    return all;
+  }
+
   void expectation(const Block& block, const TargetPolicy& policy, PolicyScratch& scratch, double* out) const override {
     double* probabilities = scratch.columns(kModelScoresSlot, tile_columns());
     alignas(kColumnAlignment) double scores[kScoreTileActions * kScoreTileRows];
@@ -206,7 +220,7 @@ class ActionRidge final : public CrossFittedRidge {
           matrix(fold).scores(block, {first, rows, action, count, scores, kScoreTileRows});
           for (int k = 0; k < count; ++k) {
             const double* weight = probabilities + static_cast<std::int64_t>(action + k) * kScoreTileRows;
-            for (int i = 0; i < valid; ++i) one[i] += weight[i] * scores[k * kScoreTileRows + i];
+            for (int i = 0; i < valid; ++i) one[i] += weight[i] * held(fold, scores[k * kScoreTileRows + i]);
           }
         }
       });
@@ -220,6 +234,7 @@ class ActionRidge final : public CrossFittedRidge {
 
  private:
   bool by_columns_;
+  FoldRanges ranges_;
 
   /// Columns of a block that hold a tile of all actions.
   std::int64_t tile_columns() const {
@@ -243,6 +258,12 @@ class ActionRidge final : public CrossFittedRidge {
       for (int i = 0; i < block.rows; ++i)
         out[i] += theta[static_cast<std::size_t>(i)][1 + j] * static_cast<double>(column[i]);
     }
+    for (int i = 0; i < block.rows; ++i) out[i] = held(folds[static_cast<std::size_t>(i)], out[i]);
+  }
+
+  double held(int fold, double prediction) const {
+    const LossRange& range = ranges_[static_cast<std::size_t>(fold)];
+    return std::clamp(prediction, range.least, range.most);
   }
 };
 
@@ -278,10 +299,28 @@ int equations_at_once(const Source& source, const RidgeShape& shape, const Ridge
   return 1;
 }
 
+/// The losses outside of each fold.
+FoldRanges ranges_outside(const RidgeSums& sums) {
+  FoldRanges ranges;
+  for (std::size_t fold = 0; fold < ranges.size(); ++fold) {
+    for (std::size_t other = 0; other < ranges.size(); ++other) {
+      if (other != fold) ranges[fold].add(sums.folds[other].range);
+    }
+  }
+  return ranges;
+}
+
+struct SolvedRidge {
+  std::vector<RidgeSolution> solutions;
+  FoldRanges ranges;
+};
+
 /// All equations, in as many passes as the memory asks for.
-std::vector<RidgeSolution> solve_all(Source& source, const RidgeShape& shape, const RidgeUnits& units,
-                                     const Folds& folds, const RidgeOptions& options, const PassOptions& pass) {
-  std::vector<RidgeSolution> solutions(static_cast<std::size_t>(shape.equations));
+SolvedRidge solve_all(Source& source, const RidgeShape& shape, const RidgeUnits& units, const Folds& folds,
+                      const RidgeOptions& options, const PassOptions& pass) {
+  SolvedRidge out;
+  std::vector<RidgeSolution>& solutions = out.solutions;
+  solutions.resize(static_cast<std::size_t>(shape.equations));
   const int at_once = equations_at_once(source, shape, units, folds, pass);
   for (int first = 0; first < shape.equations; first += at_once) {
     const int count = std::min(at_once, shape.equations - first);
@@ -289,6 +328,7 @@ std::vector<RidgeSolution> solve_all(Source& source, const RidgeShape& shape, co
     const PassResult result = run_pass(source, reduction, pass);
     if (!options.skip_bad_rows) require_no_bad_rows(result.audit);
     const RidgeSums& sums = static_cast<const RidgeReduction::Sums&>(*result.sums).sums;
+    out.ranges = ranges_outside(sums);
     in_arena(pass.threads, [&] {
       if (count == 1) {
         solutions[static_cast<std::size_t>(first)] = solve_ridge(shape, sums, 0, options.cross_fitted, true);
@@ -300,7 +340,7 @@ std::vector<RidgeSolution> solve_all(Source& source, const RidgeShape& shape, co
       });
     });
   }
-  return solutions;
+  return out;
 }
 
 double median_penalty(const std::vector<RidgeSolution>& solutions) {
@@ -312,9 +352,10 @@ double median_penalty(const std::vector<RidgeSolution>& solutions) {
 }
 
 std::shared_ptr<const OutcomeModel> model_of(const RidgeShape& shape, const RidgeUnits& units, const Folds& folds,
-                                             std::vector<ScoreMatrix> matrices, double penalty, bool by_columns) {
+                                             std::vector<ScoreMatrix> matrices, double penalty, bool by_columns,
+                                             const FoldRanges& ranges) {
   if (shape.kind == ActionKind::categorical)
-    return std::make_shared<ActionRidge>(folds, std::move(matrices), penalty, by_columns);
+    return std::make_shared<ActionRidge>(folds, std::move(matrices), penalty, by_columns, ranges);
   return std::make_shared<FactorRidge>(folds, std::move(matrices), penalty, shape.kind, units.action);
 }
 
@@ -332,7 +373,7 @@ std::shared_ptr<const OutcomeModel> conjugate_model(Source& source, const RidgeS
     policy.theta = std::move(theta);
     matrices.emplace_back(policy, source.schema());
   }
-  return model_of(shape, units, folds, std::move(matrices), fitted.penalty, true);
+  return model_of(shape, units, folds, std::move(matrices), fitted.penalty, true, {});
 }
 
 }  // namespace
@@ -357,13 +398,13 @@ std::shared_ptr<const OutcomeModel> fit_ridge_model(Source& source, const RidgeO
                 "an outside model (--model NAME)");
   PassOptions inner = pass;
   inner.memory = ledger.left();
-  const std::vector<RidgeSolution> solutions = solve_all(source, shape, units, folds, options, inner);
+  const SolvedRidge solved = solve_all(source, shape, units, folds, options, inner);
 
   std::vector<ScoreMatrix> matrices;
   matrices.reserve(Folds::kCount);
   for (int fold = 0; fold < Folds::kCount; ++fold)
-    matrices.push_back(raw_matrix(shape, units, schema, solutions, fold));
-  return model_of(shape, units, folds, std::move(matrices), median_penalty(solutions), false);
+    matrices.push_back(raw_matrix(shape, units, schema, solved.solutions, fold));
+  return model_of(shape, units, folds, std::move(matrices), median_penalty(solved.solutions), false, solved.ranges);
 }
 
 }  // namespace scrm

@@ -13,6 +13,8 @@ PolicyKindDefinition gaussian_kind() {
                         double* out) { gaussian_log_density(block.action, scores, policy.scale, out); },
       .score_gradient = [](const Policy& policy, const Block& block, double* scores,
                            double* log_density) { gaussian_gradient(block.action, policy.scale, scores, log_density); },
+      .scale_gradient = [](const Policy& policy, const Block& block, const double* scores,
+                           double* out) { gaussian_scale_gradient(block.action, scores, policy.scale, out); },
       .action_moments =
           [](const Policy& policy, const double* scores, int rows, double* mean, double* variance) {
             std::copy_n(scores, rows, mean);

@@ -17,6 +17,8 @@ PolicyKindDefinition lognormal_kind() {
           [](const Policy& policy, const Block& block, double* scores, double* log_density) {
             lognormal_gradient(block.action, policy.scale, scores, log_density);
           },
+      .scale_gradient = [](const Policy& policy, const Block& block, const double* scores,
+                           double* out) { lognormal_scale_gradient(block.action, scores, policy.scale, out); },
       .action_moments =
           [](const Policy& policy, const double* scores, int rows, double* mean, double* variance) {
             const double square = policy.scale * policy.scale, spread = std::expm1(square);

@@ -77,6 +77,7 @@ struct RunOptions {
   std::vector<double> l2 = {0.0};
   std::optional<double> alpha;
   double largest_weight = 1e100;
+  bool centre_losses = false;  ///< of the risk: losses are taken less their mean
   std::optional<std::pair<double, double>> bound;
 
   PastRollouts past = PastRollouts::last;
@@ -89,8 +90,10 @@ struct RunOptions {
   Mixing mixing = Mixing::label;
 
   // Environments of continuous actions only; unset: the environment's own.
-  std::optional<double> scale;  ///< standard deviation of the policies that are learned
-  std::optional<double> start;  ///< intercept of the policy that learning starts from
+  std::optional<double> scale;      ///< standard deviation of the policies that are learned
+  bool learn_scale = false;         ///< it is only where learning starts from, and learned too
+  std::optional<double> min_scale;  ///< the least that is learned; unset: a fifth of where learning starts
+  std::optional<double> start;      ///< intercept of the policy that learning starts from
 
   // Labelled data only.
   int replays = 4;                  ///< times every row is met within its batch
@@ -104,6 +107,9 @@ struct RunOptions {
   ReinforcementOptions reinforcement;                  ///< what PPO and TRPO are told
   std::optional<std::vector<double>> entropy_weights;  ///< of their pretraining, a run each; unset: the method's own
 };
+
+/// Where a learned scale ends, if learning starts from this one.
+double least_scale(const RunOptions& options, double start_scale) noexcept;
 
 /// All of it as text, one `name = value` a line, in a fixed order: what identifies a run, and what two sweeps are
 /// compared by.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,11 @@
 #include "scrm/experiments/run_options.hpp"
 
 namespace scrm {
+
+/// A path that a TOML file names: relative to the file's own folder where it exists there, else as it is.
+std::string path_beside(const std::string& file, const std::string& path);
+/// The folder of labelled data: the one that the file names, else the variable SCRM_DATA_DIR, else ./data.
+std::string labelled_data_dir(const std::string& file, const std::optional<std::string>& named);
 
 /// A method as the sweep names it: one of methods(), or a variant of one with options of its own.
 struct SweepMethod {
@@ -34,7 +40,7 @@ class SweepFile {
   /// variable SCRM_DATA_DIR, then ./data.
   const std::string& data_dir() const noexcept { return data_dir_; }
   /// A path that the file names: relative to the file's own folder where it exists there, else as it is.
-  std::string resolved(const std::string& path) const;
+  std::string resolved(const std::string& path) const { return path_beside(path_, path); }
 
   /// An environment's own options as changed by the file: by its top, by [environment.NAME], by [method.NAME]. A λ of
   /// the top does not change an environment whose λ is part of its definition.

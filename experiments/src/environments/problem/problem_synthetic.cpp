@@ -105,7 +105,7 @@ class SyntheticProblem final : public BanditProblem {
         cache_(std::make_shared<RowCache>(environment_, seed, cached_rows(options))),
         start_(explored_start(*environment_, seed, options)),
         first_(first_logging_policy(*environment_, seed, options)),
-        scale_(options.scale),
+        best_scale_(options.learn_scale ? least_scale(options, start_.scale) : options.scale),
         seed_(seed) {
     for (std::int64_t first = 0; first < kTestRows; first += kBlockRows) {
       test_.emplace_back(*environment_, seed, schema(), first);
@@ -179,7 +179,7 @@ class SyntheticProblem final : public BanditProblem {
   std::optional<double> optimum() const override {
     std::optional<Policy> best = environment_->best_policy();
     if (!best) return std::nullopt;
-    if (scale_) best->scale = *scale_;
+    if (best_scale_) best->scale = *best_scale_;
     return test_loss(*best);
   }
 
@@ -321,7 +321,7 @@ class SyntheticProblem final : public BanditProblem {
   std::shared_ptr<const RowCache> cache_;
   Policy start_;
   Policy first_;
-  std::optional<double> scale_;  // of the policies that are learned, where it is not the environment's
+  std::optional<double> best_scale_;  // that learned policies can have, where it is not the environment's
   std::uint64_t seed_;
   std::vector<TestBlock> test_;
 };

@@ -103,6 +103,7 @@ Json outcome_json(const LearnOutcome& outcome, const LearnContext& context) {
                {"status", to_string(learned.search.status)},
                {"ess", number_or_null(learned.value.ess)},
                {"rows", static_cast<std::int64_t>(learned.value.rows)}};
+  if (context.min_scale) json["scale"] = learned.policy.scale;
   if (outcome.held_out) json["held_out"] = held_out_json(outcome, context);
   if (outcome.exploration) json["exploration"] = exploration_json(outcome);
   json["warnings"] = learning_warnings(outcome, context);
@@ -179,10 +180,12 @@ std::vector<std::string> learning_warnings(const LearnOutcome& outcome, const Le
                     *value.ess, value.rows));
   }
   const double spread = context.loss.standard_deviation();
-  if (context.estimator != "snips" && spread > 0 && std::abs(context.loss.true_mean()) > kFarFromZero * spread) {
+  if (context.estimator != "snips" && !context.centred && spread > 0 &&
+      std::abs(context.loss.true_mean()) > kFarFromZero * spread) {
     warnings.push_back(fmt::format(
         "{} lie far from zero (mean {}, standard deviation {}), and {} then prefers policies by the sum of their "
-        "weights rather than by what they do; --estimator snips does not care where zero lies",
+        "weights rather than by what they do; --estimator snips does not care where zero lies, nor does "
+        "--centre-losses",
         context.outcome == Outcome::reward ? "rewards" : "losses",
         human_number(in_sign(context.loss.true_mean(), context.outcome)), human_number(spread), context.estimator));
   }
@@ -251,6 +254,10 @@ std::string learning_text(const LearnReport& report, const std::vector<LearnOutc
                         human_number(in_sign(report.loss.mean, context.outcome)));
     text += held_out_text(outcome, context);
     text += exploration_text(outcome);
+    if (context.min_scale) {
+      text += fmt::format("  learned scale: {} (at least {})\n", human_number(learned.policy.scale),
+                          human_number(*context.min_scale));
+    }
     text += fmt::format("  written to {}\n", styled(outcome.path, Style::strong));
     text += "\n";
   }

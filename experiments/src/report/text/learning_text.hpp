@@ -28,6 +28,8 @@ struct LearnContext {
   Moments loss;                           ///< of the rows learned from
   std::string estimator;
   Penalty penalty = Penalty::se;
+  bool centred = false;                  ///< losses were taken less their mean
+  std::optional<double> min_scale = {};  ///< set: the scale was learned, and not below this
   double holdout = 0;
   std::int64_t held_out_rows = 0;
   bool streamed = false;

@@ -20,8 +20,10 @@ struct RidgeOptions {
 
 /// Features are (1, x) ⊗ (1, a, a²) of continuous actions, (1, x) ⊗ (1, ±bits) of multilabel ones, and (1, x) with a
 /// regression for each categorical action, all in units of the first rows' standard deviations. Rows fall into five
-/// folds (by a hash of their number, or of their cluster's), and each is predicted by the other four. The penalty is
-/// the one of a grid whose predictions of left-out folds are best; each categorical action has its own.
+/// folds (by a hash of their number, or of their cluster's), and each is predicted by the other four. The penalty of a
+/// fold is the one of a grid whose predictions of the others, each left out in turn, are best: it does not look at the
+/// fold it is used on. Each categorical action has its own, and what is
+/// predicted of it stays within the losses of the rows it was fitted to.
 ///
 /// One pass, in which the normal equations of every fold are summed up; more where those of all actions do not fit the
 /// memory. Rows that share contexts and sparse ones are fitted by conjugate gradients instead, a pass a step, with one

@@ -44,6 +44,8 @@ struct LearnOptions {
   std::optional<double> alpha;      ///< unset: 1 / rows; of `ls`, its smoothing: 1 / √rows
   std::optional<double> clip;       ///< unset: the fifth-largest weight of the start policy
   std::optional<double> shrinkage;  ///< unset: as `evaluate` tunes it for the start policy
+  /// Set: the scale is learned too, from the start's on and never below this. For kinds with a scale gradient.
+  std::optional<double> min_scale;
   MinimizeOptions minimize;
   /// Search in coordinates in which the contexts are white, where there are such (not with a bound): far fewer
   /// evaluations. The tolerance then holds in those coordinates.
@@ -101,8 +103,9 @@ struct LearnReport {
   std::shared_ptr<const OutcomeModel> model = {};  ///< that assisted
 };
 
-/// Fits from `start`, which fixes kind, features, scale, ε and θ₀. Throws on λ < 0, a start outside the bound, a start
-/// that does not fit the data, no rows, and, unless keep_start_if_losses_equal, losses that are all the same.
+/// Fits from `start`, which fixes kind, features, scale (or where it starts from), ε and θ₀. Throws on λ < 0, a start
+/// outside the bound, a start that does not fit the data, no rows, and, unless keep_start_if_losses_equal, losses that
+/// are all the same.
 LearnReport learn(Source& source, const Policy& start, const LearnOptions& options, const PassOptions& pass);
 
 /// √(18 (d ln n + ln(2/δ))) with δ = 0.05.

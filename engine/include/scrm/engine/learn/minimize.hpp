@@ -17,6 +17,7 @@ struct MinimizeOptions {
   double relative_decrease = 0;
   int history = 10;
   std::optional<std::pair<double, double>> bound;  ///< the same box for every coordinate
+  std::size_t unbounded = 0;                       ///< but for so many, the last ones
 };
 
 enum class MinimizeStatus {

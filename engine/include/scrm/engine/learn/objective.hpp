@@ -31,6 +31,10 @@ struct ObjectiveRules {
   double largest_loss = 0;        ///< its c: no loss is above
   double shrinkage = 1e100;       ///< of estimators whose residuals count less where weights are large
   double largest_weight = 1e100;  ///< weights beyond are held there, with no gradient
+  /// RiskForm::average: mean_loss + mean(t(w) (y − mean_loss)), the control variate that keeps the sum of the weights
+  /// from deciding; the variance is then that of centred losses too.
+  bool centre_losses = false;
+  bool scale_gradient = false;  ///< also ∂/∂ log scale, last of the gradient; of kinds that have it
   double mean_loss = 0;  ///< ȳ over the rows that count: a constant of RiskForm::labels, a shift that a ratio cancels
 };
 

@@ -37,8 +37,11 @@ struct PolicyKindDefinition {
   /// Optional, for learning: log π(a|x) into `log_density`, and ∂ log π(a|x) / ∂ score in the place of each score.
   void (*score_gradient)(const Policy& policy, const Block& block, double* scores, double* log_density) = nullptr;
 
-  /// Optional, for learning with many actions: the same from a tile that holds all actions of a few rows. `scores` are
-  /// the tile's own, `log_density` is a column of the block.
+  /// Optional, for learning the scale too: ∂ log π(a|x) / ∂ log scale.
+  void (*scale_gradient)(const Policy& policy, const Block& block, const double* scores, double* out) = nullptr;
+
+  /// Optional, for learning with many actions: score_gradient from a tile that holds all actions of a few rows.
+  /// `scores` are the tile's own, `log_density` is a column of the block.
   void (*tile_gradient)(const Policy& policy, const Block& block, const ScoreTile& all, double* scores,
                         double* log_density) = nullptr;
 

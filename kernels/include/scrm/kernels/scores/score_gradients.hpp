@@ -15,6 +15,11 @@ namespace scrm {
 void gaussian_gradient(const double* action, double scale, double* scores, double* log_density) noexcept;
 void lognormal_gradient(const double* action, double scale, double* scores, double* log_density) noexcept;
 
+/// ∂ log π(a|x) / ∂ log σ of both, from the scores as they come in: ((a − μ)/σ)² − 1 or ((log a − μ)/σ)² − 1; 0 where
+/// a lognormal action is not positive.
+void gaussian_scale_gradient(const double* action, const double* scores, double scale, double* out) noexcept;
+void lognormal_scale_gradient(const double* action, const double* scores, double scale, double* out) noexcept;
+
 /// softmax: ((1−ε) p_a / π) (1[a = k] − p_k).
 void softmax_gradient(const std::int32_t* action, int num_actions, double epsilon, double* scores,
                       double* log_probability) noexcept;

@@ -19,6 +19,7 @@ struct TermOptions {
   double parameter = 0;        ///< M or α
   double control_variate = 0;  ///< c in the variance term (transform(w) − c) y: 1 for ips-ix (ζ), 0 otherwise
   double max_weight = 1e100;   ///< larger weights are clipped here and have no gradient
+  double baseline = 0;         ///< y is the loss less this
   /// WeightTransform::given: columns of transform(w) and ∂transform(w)/∂ log w at min(w, max_weight) of every row.
   const double* transformed = nullptr;
   const double* transform_slopes = nullptr;
