@@ -8,6 +8,7 @@
 #include "cli/startup/thread_reserve.hpp"
 #include "report/terminal.hpp"
 #include "scrm/engine/policy/read_policy.hpp"
+#include "scrm/engine/ranks/agreement.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/engine/schedule/threads.hpp"
 #include "scrm/experiments/environment.hpp"
