@@ -272,11 +272,13 @@ TEST_CASE("model objective: columns that are held, and those made anew in every 
   REQUIRE(anew.bytes() == 0);
   ObjectiveProblem problem = problem_for(random_policy(PolicyKind::multilabel, schema, 5), kDrEstimator);
   problem.model = &held;
-  const ObjectiveValue first = evaluate_objectives(source, {problem}, {.threads = 1, .memory = 0, .progress = {}}).front();
+  const ObjectiveValue first =
+      evaluate_objectives(source, {problem}, {.threads = 1, .memory = 0, .progress = {}}).front();
   for (const int threads : {1, 7}) {
     for (const LearningModel* columns : {&held, &anew}) {
       problem.model = columns;
-      const ObjectiveValue value = evaluate_objectives(source, {problem}, {.threads = threads, .memory = 0, .progress = {}}).front();
+      const ObjectiveValue value =
+          evaluate_objectives(source, {problem}, {.threads = threads, .memory = 0, .progress = {}}).front();
       CHECK(value.objective == first.objective);
       CHECK(value.gradient == first.gradient);
     }

@@ -12,7 +12,8 @@ namespace scrm {
 /// The balance heuristic: every row's propensity becomes Σ_t (n_t/n) π_t(a|x), whatever policy logged it. So does,
 /// where the data has them and all policies know theirs, the propensity of each label by itself. Bits that are
 /// independent under every policy are not under their mixture, since one bit tells who acted and so what other bits are
-/// likely: what is estimated label by label is biased then, the more the further apart the policies are (label_mixture_test.cpp).
+/// likely: what is estimated label by label is biased then, the more the further apart the policies are
+/// (label_mixture_test.cpp).
 class BalanceHeuristicSource final : public Source {
  public:
   /// `shares` are n_t/n, in the order of the policies.

@@ -23,7 +23,7 @@ struct PassOptions {
   std::size_t memory = 0;  ///< bytes the pass may hold for blocks in flight; 0: no limit
   Progress progress;
   Ranks* ranks = nullptr;  ///< that share the rows, where all of them run the same passes; null: this process has all
-  StopToken stop = {};  ///< once it is requested, the pass ends with StopRequested before the next block
+  StopToken stop = {};     ///< once it is requested, the pass ends with StopRequested before the next block
 };
 
 /// What a pass adds up. Partials of single blocks are merged in a fixed tree: neighbours first, then neighbouring
