@@ -130,7 +130,7 @@ class LearnTest(Case):
         logs = scrm.Logs(context=context, action=bits, loss=loss, label_propensity=label_propensity)
         self.assertEqual(scrm.learn(logs, lam=0.1, estimator="additive", max_iter=20).theta.shape, (5, 4))
         for wrong in ({"lam": "best"}, {"lam": []}, {"lam": -1}, {"kind": "softmax"}, {"holdout": 1.5},
-                      {"penalty": "none"}, {"scale": 0}, {"estimator": "dm"}):
+                      {"penalty": "none"}, {"scale": 0}, {"estimator": "switch-dr"}):
             with self.subTest(wrong=wrong), self.assertRaises(scrm.Error):
                 scrm.learn(logs, **wrong)
 

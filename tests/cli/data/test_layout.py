@@ -8,7 +8,7 @@ import harness
 
 FOLDERS = ["kernels", "io", "engine", "experiments", "python"]
 SOURCES = [path for folder in FOLDERS for path in (harness.SOURCE_DIR / folder).rglob("*.[ch]pp")]
-LABELS = {"fast", "slow", "io", "threads", "isa", "statistical", "cli", "python"}
+LABELS = {"fast", "slow", "io", "threads", "isa", "statistical", "cli", "mpi", "python"}
 
 
 def includes(path):

@@ -91,7 +91,10 @@ const std::map<std::string, std::string> kOtherValues = {{"protocol", "\"publish
                                                          {"trpo_shrink", "0.5"},
                                                          {"trpo_backtracks", "7"},
                                                          {"critic_epochs", "7"},
-                                                         {"critic_rate", "0.5"}};
+                                                         {"critic_rate", "0.5"},
+                                                         {"judge", "\"model\""},
+                                                         {"centre_losses", "true"},
+                                                         {"min_scale", "0.2"}};
 
 /// The text without the line of that key.
 std::string without(const std::string& text, const std::string& key) {
