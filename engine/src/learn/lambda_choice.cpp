@@ -8,8 +8,8 @@
 #include <span>
 #include <utility>
 
-#include "learn/learning_model.hpp"
-#include "learn/model_start.hpp"
+#include "learn/model/learning_model.hpp"
+#include "learn/model/model_start.hpp"
 #include "learn/searches.hpp"
 #include "scrm/engine/estimate/ridge_model.hpp"
 #include "scrm/engine/pass/row_split.hpp"

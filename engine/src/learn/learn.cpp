@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "learn/lambda_choice.hpp"
-#include "learn/learning_model.hpp"
-#include "learn/model_start.hpp"
+#include "learn/model/learning_model.hpp"
+#include "learn/model/model_start.hpp"
 #include "learn/searches.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/engine/pass/masked_source.hpp"

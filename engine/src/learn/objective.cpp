@@ -5,8 +5,8 @@
 #include <cmath>
 #include <span>
 
-#include "learn/learning_model.hpp"
-#include "learn/model_terms.hpp"
+#include "learn/model/learning_model.hpp"
+#include "learn/model/model_terms.hpp"
 #include "learn/objective_value.hpp"
 #include "learn/replayed_objective.hpp"
 #include "pass/pass_plan.hpp"

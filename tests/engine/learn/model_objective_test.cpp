@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "learn/learning_model.hpp"
+#include "learn/model/learning_model.hpp"
 #include "scrm/engine/estimate/ridge_model.hpp"
 #include "scrm/engine/learn/learn.hpp"
 #include "scrm/engine/learn/objective.hpp"

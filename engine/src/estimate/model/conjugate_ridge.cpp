@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "estimate/model/shifted_search.hpp"
 #include "pass/pass_plan.hpp"
 #include "pass/pool.hpp"
 #include "policy/kinds/policy_kinds.hpp"
@@ -20,31 +21,13 @@
 namespace scrm {
 namespace {
 
-using Vector = std::vector<double>;
-
-// Penalties, in rows that say zero, half a decade apart. The least decides how fast all of them converge.
-constexpr int kPenalties = 12;
-constexpr double kLeastPenalty = 1;
-double penalty_at(int step) {
-  return kLeastPenalty * std::pow(10.0, 0.5 * step);
-}
+using Vector = ShiftedSearch::Vector;
 
 // Intercepts are in units so large that they are penalised a hundredth as much.
 constexpr double kInterceptUnit = 10;
 // What the model cannot say of a context is itself a sum over outputs, the same in all rows of that context; beside it
 // rows have noise of their own, of this variance in units of one output's. Little depends on it.
 constexpr double kOwnNoise = 0.5;
-// Of the right-hand side. A hundred steps are enough for all penalties that are worth choosing; where they are not, a
-// search that ends early is itself a penalty, and is judged as it ended.
-constexpr double kTolerance = 1e-3;
-constexpr int kMaxSteps = 100;
-
-double dot(const Vector& a, const Vector& b) {
-  double sum = 0;
-  for (std::size_t j = 0; j < a.size(); ++j) sum += a[j] * b[j];
-  return sum;
-}
-
 /// Coordinates in which every penalty is the same multiple of |ψ|².
 class Coordinates {
  public:
@@ -252,64 +235,6 @@ class FoldProducts final : public SizedReduction {
   double mean_;
   std::vector<ScoreMatrix> matrices_;
   mutable Pool<PolicyScratch> scratch_;
-};
-
-/// (A + λ) ψ = b for every λ of the grid at once (multi-shift conjugate gradients): the steps of the least λ span the
-/// space in which all others have theirs.
-class ShiftedSearch {
- public:
-  explicit ShiftedSearch(const Vector& b) : residual_(b), direction_(b), square_(dot(b, b)), goal_(square_) {
-    goal_ *= kTolerance * kTolerance;
-    solutions_.assign(kPenalties, Vector(b.size()));
-    directions_.assign(kPenalties, b);
-  }
-
-  bool done() const { return steps_ >= kMaxSteps || !(square_ > goal_); }
-  const Vector& direction() const { return direction_; }
-  const std::vector<Vector>& solutions() const { return solutions_; }
-
-  /// `product` is A times the direction.
-  void step(const Vector& product) {
-    const double curvature = dot(direction_, product) + kLeastPenalty * dot(direction_, direction_);
-    const double alpha = square_ / curvature;
-    std::array<double, kPenalties> zeta;
-    for (int s = 0; s < kPenalties; ++s) {
-      const auto at = static_cast<std::size_t>(s);
-      const double shift = penalty_at(s) - kLeastPenalty, before = zeta_before_[at], now = zeta_now_[at];
-      zeta[at] = now * before * alpha_ / (alpha_ * before * (1 + alpha * shift) + alpha * beta_ * (before - now));
-      const double length = alpha * zeta[at] / now;
-      for (std::size_t j = 0; j < residual_.size(); ++j) solutions_[at][j] += length * directions_[at][j];
-    }
-    for (std::size_t j = 0; j < residual_.size(); ++j)
-      residual_[j] -= alpha * (product[j] + kLeastPenalty * direction_[j]);
-    const double square = dot(residual_, residual_), beta = square / square_;
-    for (std::size_t j = 0; j < residual_.size(); ++j) direction_[j] = residual_[j] + beta * direction_[j];
-    for (std::size_t at = 0; at < kPenalties; ++at) {
-      const double ratio = zeta[at] / zeta_now_[at], keep = beta * ratio * ratio;
-      for (std::size_t j = 0; j < residual_.size(); ++j)
-        directions_[at][j] = zeta[at] * residual_[j] + keep * directions_[at][j];
-      zeta_before_[at] = zeta_now_[at];
-      zeta_now_[at] = zeta[at];
-    }
-    alpha_ = alpha;
-    beta_ = beta;
-    square_ = square;
-    ++steps_;
-  }
-
- private:
-  Vector residual_, direction_;
-  std::vector<Vector> solutions_, directions_;
-  std::array<double, kPenalties> zeta_before_ = ones(), zeta_now_ = ones();
-  double alpha_ = 1, beta_ = 0;
-  double square_, goal_;
-  int steps_ = 0;
-
-  static std::array<double, kPenalties> ones() {
-    std::array<double, kPenalties> out;
-    out.fill(1);
-    return out;
-  }
 };
 
 class ConjugateFit {

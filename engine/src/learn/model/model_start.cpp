@@ -1,11 +1,11 @@
-#include "learn/model_start.hpp"
+#include "learn/model/model_start.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "estimate/model/ridge_scores.hpp"
-#include "learn/learning_model.hpp"
+#include "learn/model/learning_model.hpp"
 #include "pass/pool.hpp"
 #include "policy/kinds/policy_kinds.hpp"
 

@@ -1,7 +1,7 @@
 /// The terms q_π + c (y − q) of a learning objective over one block, and the coefficients of their gradients.
 #pragma once
 
-#include "learn/learning_model.hpp"
+#include "learn/model/learning_model.hpp"
 #include "scrm/engine/learn/objective.hpp"
 #include "scrm/kernels/weights/learning_terms.hpp"
 

@@ -1,4 +1,4 @@
-#include "learn/model_terms.hpp"
+#include "learn/model/model_terms.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "learn/learning_model.hpp"
+#include "learn/model/learning_model.hpp"
 
 #include <utility>
 
