@@ -324,7 +324,8 @@ LearnReport learn(Source& source, const Policy& start, const LearnOptions& optio
   PassOptions pass = whole;
   report.loss = masked_loss_moments(source, options.rows, options, pass);
   const double n = report.loss.count;
-  if (n == 0) throw Error(ErrorKind::data, "there are no rows to learn from");
+  if (n == 0)
+    throw Error(ErrorKind::data, "there are no rows to learn from: log some, or hold fewer out with --holdout");
   const bool losses_equal = report.loss.lowest == report.loss.highest;
   if (!options.keep_start_if_losses_equal) require_varied_losses(report.loss, source.schema());
   ObjectiveProblem problem{start, options.rules, options.rows};

@@ -181,7 +181,7 @@ class FoldProducts final : public SizedReduction {
     bytes.fixed = 2 * folds_.size() * size_ * sizeof(double);
     bytes.partial = folds_.size() * size_ * sizeof(double);
     bytes.scratch = (2 * outputs * kBlockRows + size_ + kBlockRows) * sizeof(double);
-    bytes.help = "an outside model (--model NAME)";
+    bytes.help = kRidgeMemoryHelp;
     return bytes;
   }
 
@@ -250,7 +250,7 @@ class ConjugateFit {
     // Solutions and directions of every penalty, in every fold, and a few vectors more.
     MemoryLedger ledger(pass.memory);
     ledger.charge((2 * kPenalties + 6) * Folds::kCount * size_ * sizeof(double), "a ridge model of many features",
-                  "an outside model (--model NAME)");
+                  kRidgeMemoryHelp);
     pass_.memory = ledger.left();
     find_means(options.skip_bad_rows);
   }

@@ -159,7 +159,7 @@ ReductionBytes RidgeReduction::bytes() const {
   bytes.partial = Folds::kCount * static_cast<std::size_t>(count_) * side * side * sizeof(double);
   bytes.scratch = (static_cast<std::size_t>(rows_at_once()) * side) * sizeof(double) +
                   (Folds::kCount * static_cast<std::size_t>(count_) + kBlockRows) * sizeof(int);
-  bytes.help = "an outside model (--model NAME)";
+  bytes.help = kRidgeMemoryHelp;
   return bytes;
 }
 

@@ -395,7 +395,7 @@ std::shared_ptr<const OutcomeModel> fit_ridge_model(Source& source, const RidgeO
   ledger.charge(2 * weights + static_cast<std::size_t>(solvers) * solve_ridge_bytes(shape),
                 fmt::format("a ridge model with {} features{}", shape.width(),
                             shape.equations > 1 ? fmt::format(" for each of {} actions", shape.equations) : ""),
-                "an outside model (--model NAME)");
+                kRidgeMemoryHelp);
   PassOptions inner = pass;
   inner.memory = ledger.left();
   const SolvedRidge solved = solve_all(source, shape, units, folds, options, inner);
