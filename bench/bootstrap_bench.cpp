@@ -4,8 +4,8 @@
 #include <cmath>
 #include <thread>
 
-#include "logs.hpp"
-#include "paired.hpp"
+#include "shared/logs.hpp"
+#include "shared/paired.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
 
 namespace scrm::bench {

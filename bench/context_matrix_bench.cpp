@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "paired.hpp"
+#include "shared/paired.hpp"
 #include "scrm/engine/schedule/libraries.hpp"
 #include "scrm/io/shard/block_buffer.hpp"
 #include "scrm/kernels/scores/context_matrix.hpp"

@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "logs.hpp"
-#include "read_sum.hpp"
+#include "shared/logs.hpp"
+#include "shared/read_sum.hpp"
 #include "scrm/kernels/scores/densities.hpp"
 #include "scrm/kernels/scores/scores.hpp"
 #include "scrm/kernels/weights/gaussian_weights.hpp"

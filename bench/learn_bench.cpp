@@ -7,11 +7,11 @@
 #include <thread>
 #include <vector>
 
-#include "folder.hpp"
-#include "label_logs.hpp"
-#include "logs.hpp"
-#include "paired.hpp"
-#include "read_sum.hpp"
+#include "shared/folder.hpp"
+#include "shared/label_logs.hpp"
+#include "shared/logs.hpp"
+#include "shared/paired.hpp"
+#include "shared/read_sum.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/engine/learn/learn.hpp"
 #include "scrm/engine/pass/shard_source.hpp"

@@ -6,9 +6,9 @@
 #include <thread>
 #include <vector>
 
-#include "logs.hpp"
-#include "paired.hpp"
-#include "read_sum.hpp"
+#include "shared/logs.hpp"
+#include "shared/paired.hpp"
+#include "shared/read_sum.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
 
 namespace scrm::bench {

@@ -15,9 +15,9 @@
 #include <thread>
 #include <vector>
 
-#include "folder.hpp"
-#include "logs.hpp"
-#include "paired.hpp"
+#include "shared/folder.hpp"
+#include "shared/logs.hpp"
+#include "shared/paired.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/engine/pass/shard_source.hpp"
 #include "scrm/engine/pass/write_shards.hpp"

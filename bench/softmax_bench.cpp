@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "paired.hpp"
+#include "shared/paired.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
 #include "scrm/io/shard/block_buffer.hpp"
 #include "scrm/kernels/scores/densities.hpp"

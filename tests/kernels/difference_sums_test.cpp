@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "scrm/kernels/weights/logged_difference.hpp"
-#include "support/columns.hpp"
+#include "support/rows/columns.hpp"
 #include "support/every_isa.hpp"
-#include "support/reference.hpp"
+#include "support/reference/reference.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "support/columns.hpp"
+#include "support/rows/columns.hpp"
 #include "support/every_isa.hpp"
 
 using namespace scrm;

@@ -13,7 +13,7 @@
 #include "scrm/kernels/scores/scores.hpp"
 #include "scrm/kernels/weights/weight_sums.hpp"
 #include "scrm/kernels/weights/weights.hpp"
-#include "support/columns.hpp"
+#include "support/rows/columns.hpp"
 #include "support/every_isa.hpp"
 
 using namespace scrm;

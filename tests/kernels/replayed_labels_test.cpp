@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "scrm/kernels/weights/learning_terms.hpp"
-#include "support/columns.hpp"
+#include "support/rows/columns.hpp"
 #include "support/every_isa.hpp"
 
 using namespace scrm;

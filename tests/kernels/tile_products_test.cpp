@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "scrm/kernels/block.hpp"
-#include "support/columns.hpp"
+#include "support/rows/columns.hpp"
 #include "support/every_isa.hpp"
 
 using namespace scrm;

@@ -8,9 +8,9 @@
 #include <random>
 #include <vector>
 
-#include "support/columns.hpp"
+#include "support/rows/columns.hpp"
 #include "support/every_isa.hpp"
-#include "support/reference.hpp"
+#include "support/reference/reference.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "scrm/engine/reinforcement/actor_critic.hpp"
-#include "support/random_rows.hpp"
+#include "support/rows/random_rows.hpp"
 
 namespace scrm::testing {
 

@@ -7,7 +7,7 @@
 #include "estimate/intervals/intervals.hpp"
 #include "pass/pass_plan.hpp"
 #include "pass/pool.hpp"
-#include "pass/rollout_source.hpp"
+#include "pass/source/rollout_source.hpp"
 #include "policy/log_mixture.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/io/file/error.hpp"

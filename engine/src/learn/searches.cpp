@@ -11,7 +11,7 @@
 #include "learn/minimizer.hpp"
 #include "learn/replayed_objective.hpp"
 #include "learn/search_coordinates.hpp"
-#include "pass/sampled_source.hpp"
+#include "pass/source/sampled_source.hpp"
 #include "scrm/engine/pass/memory_source.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/io/file/error.hpp"

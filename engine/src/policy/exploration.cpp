@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "pass/sampled_source.hpp"
+#include "pass/source/sampled_source.hpp"
 #include "policy/score_matrix.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
 #include "scrm/kernels/vector/aligned_array.hpp"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "reinforcement/action_distribution.hpp"
+#include "reinforcement/actions/action_distribution.hpp"
 #include "scrm/io/file/error.hpp"
 
 namespace scrm {

@@ -4,8 +4,8 @@
 #include <Eigen/Core>
 #include <span>
 
-#include "reinforcement/action_distribution.hpp"
-#include "reinforcement/linear_scores.hpp"
+#include "reinforcement/actions/action_distribution.hpp"
+#include "reinforcement/actions/linear_scores.hpp"
 #include "scrm/engine/reinforcement/actor_critic.hpp"
 #include "scrm/engine/reinforcement/options.hpp"
 

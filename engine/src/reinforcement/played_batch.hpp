@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "reinforcement/action_distribution.hpp"
-#include "reinforcement/linear_scores.hpp"
+#include "reinforcement/actions/action_distribution.hpp"
+#include "reinforcement/actions/linear_scores.hpp"
 #include "scrm/engine/reinforcement/policy_update.hpp"
 
 namespace scrm {

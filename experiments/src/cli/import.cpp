@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/labelled_import.hpp"
+#include "cli/import/labelled_import.hpp"
 #include "cli/options/context_files.hpp"
 #include "cli/outputs.hpp"
 #include "report/clock.hpp"

@@ -21,7 +21,7 @@
 #include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/experiments/sweep.hpp"
 #include "scrm/io/file/error.hpp"
-#include "sweep/options.hpp"
+#include "sweep/file/options.hpp"
 
 namespace scrm {
 namespace {

@@ -12,7 +12,7 @@
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/limited_text.hpp"
 #include "scrm/io/file/spelling.hpp"
-#include "sweep/toml_value.hpp"
+#include "sweep/file/toml_value.hpp"
 
 namespace scrm {
 namespace {

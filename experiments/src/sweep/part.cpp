@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "scrm/io/file/error.hpp"
-#include "sweep/run_groups.hpp"
+#include "sweep/run/run_groups.hpp"
 
 namespace scrm {
 namespace {

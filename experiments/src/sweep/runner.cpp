@@ -30,11 +30,11 @@
 #include "sweep/finished_runs.hpp"
 #include "sweep/part.hpp"
 #include "sweep/plan.hpp"
-#include "sweep/problem_cache.hpp"
-#include "sweep/run_dealer.hpp"
-#include "sweep/run_groups.hpp"
-#include "sweep/run_memory.hpp"
-#include "sweep/run_rollouts.hpp"
+#include "sweep/run/problem_cache.hpp"
+#include "sweep/run/run_dealer.hpp"
+#include "sweep/run/run_groups.hpp"
+#include "sweep/run/run_memory.hpp"
+#include "sweep/run/run_rollouts.hpp"
 
 namespace scrm {
 namespace {

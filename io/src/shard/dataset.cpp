@@ -18,10 +18,10 @@
 #include "scrm/io/file/spelling.hpp"
 #include "shard/column_order.hpp"
 #include "shard/memory_bound.hpp"
-#include "shard/memory_rows.hpp"
+#include "shard/rows/memory_rows.hpp"
 #include "shard/open_shard.hpp"
 #include "shard/shard_header.hpp"
-#include "shard/shard_rows.hpp"
+#include "shard/rows/shard_rows.hpp"
 
 namespace scrm {
 namespace {

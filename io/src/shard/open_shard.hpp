@@ -9,7 +9,7 @@
 #include "array/stored_array.hpp"
 #include "hdf5/hdf5_file.hpp"
 #include "scrm/io/shard/schema.hpp"
-#include "shard/shard_rows.hpp"
+#include "shard/rows/shard_rows.hpp"
 
 namespace scrm {
 

@@ -12,7 +12,7 @@
 #include "hdf5/hdf5_sink.hpp"
 #include "scrm/io/file/atomic_file.hpp"
 #include "scrm/io/file/error.hpp"
-#include "shard/encoded_rows.hpp"
+#include "shard/rows/encoded_rows.hpp"
 
 namespace scrm {
 namespace {

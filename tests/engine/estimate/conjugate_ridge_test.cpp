@@ -10,7 +10,7 @@
 #include "estimate/model/ridge_shape.hpp"
 #include "scrm/engine/estimate/ridge_model.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
-#include "support/replayed_rows.hpp"
+#include "support/rows/replayed_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

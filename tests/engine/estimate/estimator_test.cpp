@@ -10,9 +10,9 @@
 
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/io/file/error.hpp"
-#include "support/check_report.hpp"
-#include "support/log_smoothing.hpp"
-#include "support/random_rows.hpp"
+#include "support/reference/check_report.hpp"
+#include "support/reference/log_smoothing.hpp"
+#include "support/rows/random_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

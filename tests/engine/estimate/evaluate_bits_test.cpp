@@ -8,9 +8,9 @@
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/engine/pass/shard_source.hpp"
 #include "scrm/io/shard/shard_writer.hpp"
-#include "support/check_report.hpp"
+#include "support/reference/check_report.hpp"
 #include "support/files.hpp"
-#include "support/random_rows.hpp"
+#include "support/rows/random_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

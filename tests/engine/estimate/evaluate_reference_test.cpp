@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "scrm/engine/estimate/evaluate.hpp"
-#include "support/check_report.hpp"
-#include "support/random_rows.hpp"
+#include "support/reference/check_report.hpp"
+#include "support/rows/random_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

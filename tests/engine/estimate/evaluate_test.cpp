@@ -13,8 +13,8 @@
 #include "scrm/engine/pass/masked_source.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/kernels/vector/elementary.hpp"
-#include "support/check_report.hpp"
-#include "support/random_rows.hpp"
+#include "support/reference/check_report.hpp"
+#include "support/rows/random_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

@@ -8,7 +8,7 @@
 #include "estimate/groups/cluster_groups.hpp"
 #include "estimate/groups/row_groups.hpp"
 #include "estimate/groups/shape.hpp"
-#include "support/columns.hpp"
+#include "support/rows/columns.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

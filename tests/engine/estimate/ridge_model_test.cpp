@@ -9,7 +9,7 @@
 
 #include "scrm/engine/estimate/estimator.hpp"
 #include "scrm/io/file/error.hpp"
-#include "support/random_rows.hpp"
+#include "support/rows/random_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

@@ -6,13 +6,13 @@
 #include <cmath>
 #include <vector>
 
-#include "pass/sampled_source.hpp"
+#include "pass/source/sampled_source.hpp"
 #include "scrm/engine/pass/shard_source.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/shard/shard_writer.hpp"
 #include "support/files.hpp"
-#include "support/random_rows.hpp"
-#include "support/reference_objective.hpp"
+#include "support/rows/random_rows.hpp"
+#include "support/reference/reference_objective.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

@@ -8,7 +8,7 @@
 #include "learn/search_coordinates.hpp"
 #include "scrm/engine/learn/learn.hpp"
 #include "scrm/io/file/error.hpp"
-#include "support/random_rows.hpp"
+#include "support/rows/random_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

@@ -15,7 +15,7 @@
 #include "scrm/engine/learn/learn.hpp"
 #include "scrm/engine/learn/objective.hpp"
 #include "scrm/io/file/error.hpp"
-#include "support/replayed_rows.hpp"
+#include "support/rows/replayed_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "scrm/io/file/error.hpp"
-#include "support/random_rows.hpp"
-#include "support/reference_objective.hpp"
+#include "support/rows/random_rows.hpp"
+#include "support/reference/reference_objective.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

@@ -13,8 +13,8 @@
 #include "scrm/engine/pass/memory_source.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
 #include "scrm/io/file/error.hpp"
-#include "support/log_smoothing.hpp"
-#include "support/replayed_rows.hpp"
+#include "support/reference/log_smoothing.hpp"
+#include "support/rows/replayed_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

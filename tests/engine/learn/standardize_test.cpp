@@ -7,7 +7,7 @@
 
 #include "learn/context_whitening.hpp"
 #include "scrm/engine/learn/learn.hpp"
-#include "support/random_rows.hpp"
+#include "support/rows/random_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

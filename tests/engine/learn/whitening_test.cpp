@@ -10,7 +10,7 @@
 
 #include "scrm/engine/learn/learn.hpp"
 #include "scrm/engine/learn/minimize.hpp"
-#include "support/random_rows.hpp"
+#include "support/rows/random_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

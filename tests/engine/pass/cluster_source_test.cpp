@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "pass/rollout_source.hpp"
+#include "pass/source/rollout_source.hpp"
 #include "scrm/engine/pass/masked_source.hpp"
 #include "scrm/engine/pass/memory_source.hpp"
 #include "scrm/engine/pass/shard_source.hpp"
 #include "scrm/engine/pass/write_shards.hpp"
 #include "support/files.hpp"
-#include "support/random_rows.hpp"
+#include "support/rows/random_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "scrm/io/file/error.hpp"
-#include "support/replayed_rows.hpp"
+#include "support/rows/replayed_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "support/random_rows.hpp"
+#include "support/rows/random_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

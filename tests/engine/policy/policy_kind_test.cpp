@@ -15,8 +15,8 @@
 #include "scrm/engine/learn/learn.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
 #include "scrm/io/file/error.hpp"
-#include "support/columns.hpp"
-#include "support/random_rows.hpp"
+#include "support/rows/columns.hpp"
+#include "support/rows/random_rows.hpp"
 
 namespace {
 

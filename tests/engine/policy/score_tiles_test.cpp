@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "scrm/engine/policy/target_policy.hpp"
-#include "support/columns.hpp"
-#include "support/random_rows.hpp"
+#include "support/rows/columns.hpp"
+#include "support/rows/random_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

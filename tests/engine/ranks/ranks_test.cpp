@@ -17,7 +17,7 @@
 #include "scrm/engine/pass/summary.hpp"
 #include "scrm/engine/ranks/agreement.hpp"
 #include "scrm/io/file/error.hpp"
-#include "support/random_rows.hpp"
+#include "support/rows/random_rows.hpp"
 #include "support/thread_ranks.hpp"
 
 using namespace scrm;

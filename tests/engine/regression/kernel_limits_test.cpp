@@ -9,8 +9,8 @@
 #include "scrm/engine/regression/kernel_ridge.hpp"
 #include "scrm/engine/schedule/libraries.hpp"
 #include "scrm/io/file/error.hpp"
-#include "support/kernel_fits.hpp"
-#include "support/kernel_reference.hpp"
+#include "support/reference/kernel_fits.hpp"
+#include "support/reference/kernel_reference.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

@@ -10,9 +10,9 @@
 #include "regression/kernel_ridge/kernel_values.hpp"
 #include "schedule/arena.hpp"
 #include "scrm/io/file/error.hpp"
-#include "support/dual_ridge.hpp"
-#include "support/kernel_fits.hpp"
-#include "support/kernel_reference.hpp"
+#include "support/reference/dual_ridge.hpp"
+#include "support/reference/kernel_fits.hpp"
+#include "support/reference/kernel_reference.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "scrm/io/file/error.hpp"
-#include "support/kernel_reference.hpp"
+#include "support/reference/kernel_reference.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

@@ -1,7 +1,7 @@
 // labels: fast
 // Log-probabilities, entropies, divergences and Fisher matrices of actors against sums over all actions and finite
 // differences. A step h of 1e-6 leaves first differences an error of about 1e-9, one of 1e-4 second differences 1e-7.
-#include "reinforcement/action_distribution.hpp"
+#include "reinforcement/actions/action_distribution.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "support/random_rows.hpp"
+#include "support/rows/random_rows.hpp"
 
 using namespace scrm;
 

@@ -8,7 +8,7 @@
 
 #include "scrm/engine/schedule/scheduler.hpp"
 #include "support/jobs.hpp"
-#include "support/random_rows.hpp"
+#include "support/rows/random_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

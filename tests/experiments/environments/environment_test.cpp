@@ -9,7 +9,7 @@
 #include <numbers>
 
 #include "scrm/io/file/error.hpp"
-#include "support/simulated_rows.hpp"
+#include "support/rows/simulated_rows.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/labelled/labelled_file.hpp"
 #include "support/files.hpp"
-#include "support/labelled_problems.hpp"
+#include "support/rows/labelled_problems.hpp"
 
 using namespace scrm;
 using namespace scrm_test;

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "support/labelled_problems.hpp"
+#include "support/rows/labelled_problems.hpp"
 
 using namespace scrm;
 using namespace scrm_test;

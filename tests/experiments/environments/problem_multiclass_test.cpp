@@ -6,7 +6,7 @@
 
 #include "environments/problem/labelled_transforms.hpp"
 #include "environments/problem/supervised_policies.hpp"
-#include "support/labelled_problems.hpp"
+#include "support/rows/labelled_problems.hpp"
 
 using namespace scrm;
 using namespace scrm_test;

@@ -10,7 +10,7 @@
 #include "environments/row_cache.hpp"
 #include "scrm/engine/pass/memory_source.hpp"
 #include "scrm/experiments/simulated_source.hpp"
-#include "support/simulated_rows.hpp"
+#include "support/rows/simulated_rows.hpp"
 
 using namespace scrm;
 using scrm_test::environment;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "scrm/engine/schedule/libraries.hpp"
-#include "support/kernel_reference.hpp"
-#include "support/labelled_problems.hpp"
+#include "support/reference/kernel_reference.hpp"
+#include "support/rows/labelled_problems.hpp"
 
 using namespace scrm;
 using namespace scrm_test;

@@ -10,8 +10,8 @@
 #include "methods/kernel_bandit.hpp"
 #include "scrm/engine/schedule/libraries.hpp"
 #include "scrm/io/file/error.hpp"
-#include "support/labelled_problems.hpp"
-#include "sweep/run_rollouts.hpp"
+#include "support/rows/labelled_problems.hpp"
+#include "sweep/run/run_rollouts.hpp"
 
 using namespace scrm;
 using namespace scrm_test;

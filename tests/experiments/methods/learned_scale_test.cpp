@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "scrm/experiments/method.hpp"
-#include "sweep/logged_batches.hpp"
+#include "sweep/run/logged_batches.hpp"
 
 using namespace scrm;
 

@@ -12,7 +12,7 @@
 #include "scrm/experiments/environment.hpp"
 #include "scrm/experiments/method.hpp"
 #include "scrm/io/file/error.hpp"
-#include "sweep/run_rollouts.hpp"
+#include "sweep/run/run_rollouts.hpp"
 
 using namespace scrm;
 

@@ -12,7 +12,7 @@
 #include "scrm/io/file/error.hpp"
 #include "study/labelled_design.hpp"
 #include "study/monte_carlo.hpp"
-#include "support/labelled_problems.hpp"
+#include "support/rows/labelled_problems.hpp"
 
 using namespace scrm;
 using namespace scrm_test;

@@ -1,11 +1,11 @@
 // labels: fast
-#include "sweep/logged_batches.hpp"
+#include "sweep/run/logged_batches.hpp"
 
 #include <doctest/doctest.h>
 
 #include <vector>
 
-#include "support/labelled_problems.hpp"
+#include "support/rows/labelled_problems.hpp"
 
 using namespace scrm;
 using namespace scrm_test;

@@ -13,9 +13,9 @@
 
 #include "scrm/io/labelled/labelled_file.hpp"
 #include "support/files.hpp"
-#include "support/labelled_problems.hpp"
+#include "support/rows/labelled_problems.hpp"
 #include "support/runs.hpp"
-#include "sweep/options.hpp"
+#include "sweep/file/options.hpp"
 
 using namespace scrm;
 using scrm::testing::complaint;

@@ -11,7 +11,7 @@
 #include "scrm/io/labelled/labelled_file.hpp"
 #include "scrm/io/labelled/labelled_import.hpp"
 #include "scrm/io/shard/dataset.hpp"
-#include "support/h5py_shards.hpp"
+#include "support/rows/h5py_shards.hpp"
 
 namespace {
 

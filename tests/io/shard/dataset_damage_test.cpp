@@ -7,7 +7,7 @@
 
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/shard/dataset.hpp"
-#include "support/h5py_shards.hpp"
+#include "support/rows/h5py_shards.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

@@ -1,0 +1,164 @@
+#include "sweep/run/run_dealer.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "scrm/io/file/error.hpp"
+
+namespace scrm {
+namespace {
+
+template <class Value>
+void transfer_map(ByteStream& bytes, std::map<std::string, Value>& values) {
+  std::vector<std::string> names;
+  std::vector<Value> numbers;
+  for (const auto& [name, value] : values) {
+    names.push_back(name);
+    numbers.push_back(value);
+  }
+  transfer(bytes, names);
+  transfer(bytes, numbers);
+  if (!bytes.reads()) return;
+  values.clear();
+  for (std::size_t i = 0; i < names.size(); ++i) values[names[i]] = numbers[i];
+}
+
+}  // namespace
+
+void transfer(ByteStream& bytes, RunRecord& run) {
+  transfer(bytes, run.environment);
+  transfer(bytes, run.method);
+  transfer(bytes, run.hyperparameter);
+  transfer(bytes, run.lambda_rule);
+  transfer(bytes, run.seed);
+  transfer(bytes, run.identity);
+  transfer(bytes, run.ok);
+  transfer(bytes, run.message);
+  transfer(bytes, run.final_loss);
+  transfer(bytes, run.seconds);
+  transfer(bytes, run.loss);
+  transfer(bytes, run.rows);
+  transfer(bytes, run.regret);
+  transfer(bytes, run.theta);
+  transfer_map(bytes, run.numbers);
+  transfer_map(bytes, run.curves);
+}
+
+void transfer(ByteStream& bytes, RunGroup& group) {
+  transfer(bytes, group.experiment);
+  transfer(bytes, group.seed);
+  transfer(bytes, group.runs);
+  transfer(bytes, group.cost);
+  transfer(bytes, group.memory);
+  transfer(bytes, group.rows_memory);
+  transfer(bytes, group.hint);
+}
+
+void RankReport::transfer(ByteStream& bytes) {
+  scrm::transfer(bytes, runs);
+  scrm::transfer(bytes, cost);
+  scrm::transfer(bytes, rows_read);
+  scrm::transfer(bytes, failure);
+}
+
+RunDealer::RunDealer(Ranks& ranks, std::vector<RunGroup> groups, int threads, StopToken stop,
+                     std::function<void(RankReport)> on_report)
+    : ranks_(ranks),
+      groups_(std::move(groups)),
+      threads_(static_cast<std::size_t>(threads)),
+      stop_(std::move(stop)),
+      on_report_(std::move(on_report)) {
+  std::stable_sort(groups_.begin(), groups_.end(),
+                   [](const RunGroup& a, const RunGroup& b) { return a.cost > b.cost; });
+  for (const RunGroup& group : groups_) cost_left_ += group.cost;
+  listener_ = std::thread([this] {
+    try {
+      listen();
+    } catch (const std::exception& error) {
+      ranks_.abort(error.what());  // the others would wait for ever
+    }
+  });
+}
+
+RunDealer::~RunDealer() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  if (listener_.joinable()) listener_.join();
+}
+
+std::vector<RunGroup> RunDealer::take() {
+  // A rank gets half of its share of what is left, and as many groups as it has threads at least.
+  constexpr double kShare = 0.5;
+  const std::lock_guard lock(mutex_);
+  std::vector<RunGroup> batch;
+  if (ended_ || failure_ || stop_.requested()) return batch;
+  const double wanted = kShare * cost_left_ / ranks_.size();
+  double cost = 0;
+  while (next_ < groups_.size() && (batch.size() < threads_ || cost + groups_[next_].cost <= wanted)) {
+    cost += groups_[next_].cost;
+    batch.push_back(groups_[next_++]);
+  }
+  cost_left_ -= cost;
+  return batch;
+}
+
+void RunDealer::wait() {
+  listener_.join();
+  if (failure_) throw Error(failure_->kind, failure_->message);
+}
+
+void RunDealer::listen() {
+  const auto answer = [this](int rank, std::vector<RunGroup> batch) {
+    ByteStream message;
+    transfer(message, batch);
+    ranks_.send(rank, message.take());
+  };
+  // Dismissed together: what a rank sends after that is no report.
+  std::vector<int> idle;
+  while (static_cast<int>(idle.size()) + 1 < ranks_.size()) {
+    auto [rank, bytes] = ranks_.receive_any();
+    ByteStream message(std::move(bytes));
+    RankReport report;
+    report.transfer(message);
+    if (report.failure) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = report.failure;
+    }
+    const bool failed = report.failure.has_value();
+    on_report_(std::move(report));
+    std::vector<RunGroup> batch = failed ? std::vector<RunGroup>{} : take();
+    if (batch.empty()) {
+      idle.push_back(rank);
+    } else {
+      answer(rank, std::move(batch));
+    }
+  }
+  for (const int rank : idle) answer(rank, {});
+}
+
+void run_dealt(Ranks& ranks, const std::function<RankReport(std::vector<RunGroup>)>& run) {
+  RankReport report;
+  std::exception_ptr failure;
+  for (;;) {
+    ByteStream message;
+    report.transfer(message);
+    ranks.send(0, message.take());
+    std::vector<RunGroup> batch;
+    ByteStream answer(ranks.receive(0));
+    transfer(answer, batch);
+    if (batch.empty()) break;
+    try {
+      report = run(std::move(batch));
+    } catch (...) {
+      failure = std::current_exception();
+      report = {};
+      report.failure = current_failure(ranks);
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace scrm

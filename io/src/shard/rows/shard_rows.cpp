@@ -1,0 +1,410 @@
+#include "shard/rows/shard_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <type_traits>
+
+#include "audit/bad_rows.hpp"
+#include "scrm/io/file/spelling.hpp"
+#include "shard/rows/transpose.hpp"
+
+namespace scrm {
+namespace {
+
+// Rows whose products are formed together: two cache lines of every column.
+constexpr int kProductRows = 16;
+
+// Of contexts that stay row by row: a block of them, 512 KiB, is still in cache when it is used.
+constexpr std::size_t kMaxRowBytes = 256;
+
+// Pieces of a block are a multiple of this many rows, so that the columns of each but the last begin on a cache line.
+constexpr std::size_t kPieceGrain = 16;
+
+/// out[i] = log of the product over columns of labels[i]. Mantissas in [1, 2) multiply and exponents add, so that one
+/// logarithm a row is enough and hundreds of labels do not underflow.
+void log_products(const double* labels, int rows, int columns, double* out) noexcept {
+  constexpr std::uint64_t kMantissa = (std::uint64_t{1} << 52) - 1;
+  constexpr std::uint64_t kOne = std::uint64_t{1023} << 52;
+  constexpr int kFactorsAtOnce = 512;  // 2^512 is far from overflow
+  std::fill_n(out, rows, 0.0);
+  for (int first = 0; first < columns; first += kFactorsAtOnce) {
+    double product[kProductRows];
+    std::int64_t exponent[kProductRows] = {};
+    std::fill_n(product, kProductRows, 1.0);
+    for (int k = first; k < std::min(first + kFactorsAtOnce, columns); ++k) {
+      const double* column = labels + std::int64_t{k} * kBlockRows;
+      for (int i = 0; i < rows; ++i) {
+        // Subnormal numbers have no mantissa in [1, 2) until they are scaled.
+        const bool tiny = column[i] < 0x1p-1000;
+        const auto bits = std::bit_cast<std::uint64_t>(tiny ? column[i] * 0x1p+100 : column[i]);
+        exponent[i] += static_cast<std::int64_t>(bits >> 52) - (tiny ? 1123 : 1023);
+        product[i] *= std::bit_cast<double>((bits & kMantissa) | kOne);
+      }
+    }
+    for (int i = 0; i < rows; ++i) {
+      out[i] += std::log(product[i]) + static_cast<double>(exponent[i]) * std::numbers::ln2;
+    }
+  }
+}
+
+/// Rows that are read and decoded together.
+std::int64_t piece_rows(std::size_t row_bytes) noexcept {
+  row_bytes = std::max<std::size_t>(1, row_bytes);  // 0 where all rows in memory are the same
+  return static_cast<std::int64_t>(
+      std::max<std::size_t>(kPieceGrain, ReadBuffer::kPieceBytes / row_bytes / kPieceGrain * kPieceGrain));
+}
+
+/// Decodes part after part of one block, a part being the rows that come from one shard.
+class BlockDecoder {
+ public:
+  BlockDecoder(const Schema& schema, ShardRows& rows, BlockBuffer& out) : schema_(schema), rows_(rows), out_(out) {
+    out_.read_buffers().resize(kOutside + outside_datasets(schema).size());
+    out_.set_context_by_row(nullptr);
+  }
+
+  /// Rows [first, first + rows) of the file behind the slice become rows [at, at + rows) of the block.
+  void decode(const ShardSlice& slice, std::int64_t first, int rows, int at);
+  /// Leaves out the bad rows; returns how many are left.
+  int finish(int rows, Audit& audit);
+
+ private:
+  struct Part {
+    const ShardSlice& slice;
+    std::int64_t first;
+    int rows;
+    int at;
+  };
+
+  void decode_context(const Part& part);
+  /// Leaves the context where it lies, row by row, when the buffer allows it and all of it can be used.
+  bool keep_context_rows(const Part& part);
+  void decode_context_columns(const Part& part);
+  void decode_entries(const Part& part);
+  /// Brings the columns of these rows into the data set's order.
+  template <class T>
+  void order_columns(const Part& part, T* base);
+  void decode_action(const Part& part);
+  void decode_propensity(const Part& part);
+  void multiply_labels(const Part& part);
+  void decode_model(const Part& part);
+  void decode_cluster(const Part& part);
+  /// Turns the rows of a column of outcomes where they are rewards.
+  void as_losses(const Part& part, double* column) const;
+
+  template <class To>
+  void columns(const Part& part, std::size_t dataset, const AuditRule& rule, To* base, bool table);
+  /// Throws for integers that no double holds exactly: nobody logs them, but they are what a damaged type makes of
+  /// floating-point numbers.
+  void require_exact(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row) const;
+  void find_bad_rows(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row, std::int64_t column,
+                     bool table);
+  /// use(piece, its first row) for the rows of the tile in [first, end), as many at a time as stay in cache.
+  template <class Use>
+  void for_each_piece(const Part& part, std::size_t dataset, const RawTile& tile, std::int64_t first, std::int64_t end,
+                      Use&& use);
+  /// use(piece, its first row, its first column) for all rows of the part.
+  template <class Use>
+  void for_each_piece(const Part& part, std::size_t dataset, Use&& use);
+
+  const Schema& schema_;
+  ShardRows& rows_;
+  BlockBuffer& out_;
+  BadRows bad_rows_;
+  std::optional<Part> context_part_;  // all rows, when their contexts were left row by row
+};
+
+void BlockDecoder::decode(const ShardSlice& slice, std::int64_t first, int rows, int at) {
+  const Part part{slice, first, rows, at};
+  decode_context(part);
+  if (schema_.stage == RowStage::contexts) return;
+  decode_action(part);
+  columns(part, kLoss, loss_rule(), out_.loss(), false);
+  as_losses(part, out_.loss());
+  decode_propensity(part);
+  for (std::size_t i = 0; i < schema_.targets.size(); ++i) {
+    columns(part, kOutside + i, target_rule(schema_.action_kind, schema_.targets[i]), out_.target(static_cast<int>(i)),
+            false);
+  }
+  if (schema_.model) decode_model(part);
+  if (schema_.cluster) decode_cluster(part);
+}
+
+int BlockDecoder::finish(int rows, Audit& audit) {
+  if (bad_rows_.empty()) return rows;
+  if (context_part_) {  // rows can be left out of columns only
+    out_.set_context_by_row(nullptr);
+    decode_context_columns(*context_part_);
+  }
+  bad_rows_.report(rows, audit);
+  return out_.compact(bad_rows_.keep().data(), rows);
+}
+
+template <class Use>
+void BlockDecoder::for_each_piece(const Part& part, std::size_t dataset, const RawTile& tile, std::int64_t first,
+                                  std::int64_t end, Use&& use) {
+  const Element element = tile.element.value_or(part.slice.arrays[dataset].element);
+  if (tile.bytes->is_decoding()) rows_.decode_idle_chunks();
+  const std::int64_t to = std::min(end, tile.row + tile.rows);
+  const std::int64_t most = piece_rows(tile.row_bytes);
+  for (std::int64_t from = std::max(first, tile.row); from < to; from += most) {
+    Tile piece{element, nullptr, tile.row_bytes, static_cast<int>(std::min(most, to - from)), tile.columns};
+    piece.data =
+        tile.bytes->data_at(tile.offset + static_cast<std::size_t>(from - tile.row) * tile.row_bytes,
+                            static_cast<std::size_t>(piece.rows) * tile.row_bytes, out_.read_buffers()[dataset]);
+    use(piece, from);
+  }
+}
+
+template <class Use>
+void BlockDecoder::for_each_piece(const Part& part, std::size_t dataset, Use&& use) {
+  const RawArray& array = part.slice.arrays[dataset];
+  const std::int64_t end = part.first + part.rows;
+  auto tile = std::partition_point(array.tiles.begin(), array.tiles.end(),
+                                   [&](const RawTile& t) { return t.row + t.rows <= part.first; });
+  for (; tile != array.tiles.end() && tile->row < end; ++tile) {
+    for_each_piece(part, dataset, *tile, part.first, end,
+                   [&](const Tile& view, std::int64_t from) { use(view, from, tile->column); });
+  }
+}
+
+template <class To>
+void BlockDecoder::columns(const Part& part, std::size_t dataset, const AuditRule& rule, To* base, bool table) {
+  for_each_piece(part, dataset, [&](const Tile& view, std::int64_t from, std::int64_t column) {
+    if (std::is_floating_point_v<To>) require_exact(part, view, rule, from);
+    To* out = base + column * kBlockRows + part.at + (from - part.first);
+    if (!to_columns(view, rule.range, out)) find_bad_rows(part, view, rule, from, column, table);
+  });
+}
+
+void BlockDecoder::require_exact(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row) const {
+  if (tile.element != Element::i64 && tile.element != Element::u64) return;
+  constexpr Range kExact{-0x1p53, 0x1p53};
+  for_each_value(tile, [&](int i, std::int64_t, double value) {
+    if (kExact.holds(value)) return;
+    throw Error(ErrorKind::data,
+                fmt::format("{} is an integer beyond 2^53: store such numbers as floating point (or the file is "
+                            "damaged)",
+                            value),
+                {.file = *part.slice.path, .dataset = rule.dataset, .row = row + i});
+  });
+}
+
+void BlockDecoder::find_bad_rows(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row,
+                                 std::int64_t column, bool table) {
+  for_each_value(tile, [&](int i, std::int64_t j, double value) {
+    if (const auto reason = rule.violation(value)) {
+      const int in_block = part.at + static_cast<int>(row - part.first) + i;
+      bad_rows_.add(in_block, *reason, rule, table ? column + j : -1, *part.slice.path, row + i, value);
+    }
+  });
+}
+
+bool BlockDecoder::keep_context_rows(const Part& part) {
+  const RawArray& array = part.slice.arrays[kContext];
+  const Element wanted = schema_.context_type == FloatType::f32 ? Element::f32 : Element::f64;
+  const std::size_t row_bytes = static_cast<std::size_t>(schema_.features) * element_size(wanted);
+  if (!out_.allows_context_by_row() || schema_.sparse || row_bytes == 0 || row_bytes > kMaxRowBytes ||
+      part.rows != kBlockRows || part.slice.order != nullptr) {
+    return false;
+  }
+  const auto tile = std::partition_point(array.tiles.begin(), array.tiles.end(),
+                                         [&](const RawTile& t) { return t.row + t.rows <= part.first; });
+  if (tile == array.tiles.end() || tile->element.value_or(array.element) != wanted || tile->row_bytes != row_bytes ||
+      tile->columns != schema_.features || tile->row + tile->rows < part.first + part.rows) {
+    return false;
+  }
+  if (tile->bytes->is_decoding()) rows_.decode_idle_chunks();
+  const std::byte* rows =
+      tile->bytes->data_at(tile->offset + static_cast<std::size_t>(part.first - tile->row) * row_bytes,
+                           static_cast<std::size_t>(part.rows) * row_bytes, out_.read_buffers()[kContext]);
+  if (!in_range({wanted, rows, row_bytes, part.rows, schema_.features}, context_rule("context").range)) return false;
+  out_.set_context_by_row(rows);
+  return true;
+}
+
+void BlockDecoder::decode_context(const Part& part) {
+  if (keep_context_rows(part)) {
+    context_part_.emplace(part);
+  } else {
+    decode_context_columns(part);
+  }
+}
+
+void BlockDecoder::decode_context_columns(const Part& part) {
+  if (schema_.sparse) {
+    decode_entries(part);
+  } else if (schema_.context_type == FloatType::f32) {
+    columns(part, kContext, context_rule("context"), out_.context_f32(), true);
+    order_columns(part, out_.context_f32());
+  } else {
+    columns(part, kContext, context_rule("context"), out_.context_f64(), true);
+    order_columns(part, out_.context_f64());
+  }
+}
+
+template <class T>
+void BlockDecoder::order_columns(const Part& part, T* base) {
+  if (!part.slice.order) return;
+  for (const auto& [a, b] : part.slice.order->swaps) {
+    T* column = base + a * kBlockRows + part.at;
+    std::swap_ranges(column, column + part.rows, base + b * kBlockRows + part.at);
+  }
+}
+
+void BlockDecoder::decode_action(const Part& part) {
+  const AuditRule rule = action_rule(schema_.action_kind, schema_.num_actions);
+  switch (schema_.action_kind) {
+    case ActionKind::continuous:
+      columns(part, kAction, rule, out_.action(), false);
+      break;
+    case ActionKind::categorical:
+      columns(part, kAction, rule, out_.category(), false);
+      break;
+    case ActionKind::multilabel:
+      columns(part, kAction, rule, out_.bits(), true);
+      break;
+  }
+}
+
+void BlockDecoder::decode_propensity(const Part& part) {
+  const ActionKind kind = schema_.action_kind;
+  if (schema_.label_propensity) {
+    columns(part, kLabelPropensity, propensity_rule(kind, "label_propensity"), out_.label_propensity(), true);
+  }
+  switch (schema_.propensity) {
+    case PropensityForm::linear:
+      columns(part, kPropensity, propensity_rule(kind, "propensity"), out_.propensity(), false);
+      break;
+    case PropensityForm::logarithm:
+      columns(part, kPropensity, log_propensity_rule(kind), out_.propensity(), false);
+      break;
+    case PropensityForm::label_product:
+      multiply_labels(part);
+      break;
+  }
+}
+
+void BlockDecoder::multiply_labels(const Part& part) {
+  const double* labels = out_.label_propensity() + part.at;
+  double* out = out_.propensity() + part.at;
+  for (int i = 0; i < part.rows; i += kProductRows) {
+    log_products(labels + i, std::min(kProductRows, part.rows - i), schema_.num_actions, out + i);
+  }
+}
+
+void BlockDecoder::decode_model(const Part& part) {
+  const std::vector<std::string> names = outside_datasets(schema_);
+  std::size_t at = schema_.targets.size();
+  const auto decode = [&](double* column) {
+    columns(part, kOutside + at, model_rule(names[at]), column, false);
+    as_losses(part, column);
+    ++at;
+  };
+  decode(out_.model_logged());
+  for (std::size_t t = 0; t < schema_.targets.size(); ++t) {
+    if (schema_.model->targets[t]) decode(out_.model_target(static_cast<int>(t)));
+  }
+}
+
+void BlockDecoder::as_losses(const Part& part, double* column) const {
+  if (schema_.outcome != Outcome::reward) return;
+  for (int i = part.at; i < part.at + part.rows; ++i) column[i] = -column[i];
+}
+
+void BlockDecoder::decode_cluster(const Part& part) {
+  // Any integer will do, so no row is bad. Unsigned ones above the largest int64 become negative: still one for each.
+  constexpr Range kAny{-0x1p64, 0x1p64};
+  for_each_piece(part, kCluster, [&](const Tile& view, std::int64_t from, std::int64_t) {
+    to_columns(view, kAny, out_.cluster() + part.at + (from - part.first));
+  });
+}
+
+void BlockDecoder::decode_entries(const Part& part) {
+  const ShardSlice& slice = part.slice;
+  const std::int64_t* offsets = slice.offsets.data() + (part.first - slice.row_in_file);
+  const std::int64_t entries = offsets[part.rows] - offsets[0];
+  std::int64_t* indptr = out_.indptr() + part.at;
+  const std::int64_t before = part.at == 0 ? 0 : indptr[0];
+  for (int i = 0; i <= part.rows; ++i) indptr[i] = before + offsets[i] - offsets[0];
+  out_.indices().resize(static_cast<std::size_t>(before + entries));
+  out_.values().resize(static_cast<std::size_t>(before + entries));
+
+  // Entries are lists of their own. Their place in the block is not bounded by kBlockRows: column 0 is all there is.
+  const auto each_tile = [&](std::size_t dataset, auto&& use) {
+    for (const RawTile& tile : slice.arrays[dataset].tiles) {
+      for_each_piece(part, dataset, tile, offsets[0], offsets[part.rows], use);
+    }
+  };
+  const auto row_of = [&](std::int64_t entry) {
+    return static_cast<int>(std::upper_bound(offsets, offsets + part.rows + 1, entry) - offsets) - 1;
+  };
+
+  const Range in_range{0, static_cast<double>(schema_.features) - 1};
+  each_tile(kIndices, [&](const Tile& view, std::int64_t from) {
+    std::int32_t* out = out_.indices().data() + before + (from - offsets[0]);
+    if (schema_.features > 0 && to_columns(view, in_range, out)) return;
+    for_each_value(view, [&](int i, std::int64_t, double value) {
+      if (in_range.holds(value)) return;
+      throw Error(ErrorKind::data,
+                  fmt::format("{} (entry {}) is not the index of one of {}", value, from + i,
+                              count_of(schema_.features, "feature")),
+                  {.file = *slice.path, .dataset = "context/indices", .row = part.first + row_of(from + i)});
+    });
+  });
+  if (slice.order) {
+    std::int32_t* indices = out_.indices().data() + before;
+    for (std::int64_t i = 0; i < entries; ++i) indices[i] = slice.order->to[static_cast<std::size_t>(indices[i])];
+  }
+  const AuditRule rule = context_rule("context/values");
+  each_tile(kValues, [&](const Tile& view, std::int64_t from) {
+    if (to_columns(view, rule.range, out_.values().data() + before + (from - offsets[0]))) return;
+    for_each_value(view, [&](int i, std::int64_t, double value) {
+      if (const auto reason = rule.violation(value)) {
+        const int row = row_of(from + i);
+        bad_rows_.add(part.at + row, *reason, rule, -1, *slice.path, part.first + row, value);
+      }
+    });
+  });
+}
+
+}  // namespace
+
+std::size_t read_buffer_bytes(const Schema& schema) {
+  const auto widest = static_cast<std::size_t>(std::max<std::int64_t>({schema.features, schema.num_actions, 1}));
+  const std::size_t lists = kOutside + outside_datasets(schema).size();
+  return ReadBuffer::bytes(std::max(kMaxRowBytes * kBlockRows, kPieceGrain * widest * sizeof(double))) +
+         lists * ReadBuffer::bytes(0);
+}
+
+int ShardRows::decode(std::int64_t from, int count, BlockBuffer& out, Audit& audit) {
+  BlockDecoder decoder(*schema_, *this, out);
+  const std::int64_t end = from + count;
+  if (count == 0 || from < first_row || end > first_row + rows || count > kBlockRows) {
+    if (count == 0) return 0;
+    throw Error(ErrorKind::run, fmt::format("rows {} to {} were not fetched", from, end - 1));
+  }
+  auto slice = std::partition_point(slices_.begin(), slices_.end(),
+                                    [&](const ShardSlice& p) { return p.first_row + p.rows <= from; });
+  for (; slice != slices_.end() && slice->first_row < end; ++slice) {
+    const std::int64_t begin = std::max(from, slice->first_row);
+    const std::int64_t stop = std::min(end, slice->first_row + slice->rows);
+    decoder.decode(*slice, slice->row_in_file + (begin - slice->first_row), static_cast<int>(stop - begin),
+                   static_cast<int>(begin - from));
+  }
+  return decoder.finish(count, audit);
+}
+
+void ShardRows::decode_idle_chunks() {
+  for (const ShardSlice& slice : slices_) {
+    for (const RawArray& array : slice.arrays) {
+      for (const RawTile& tile : array.tiles) tile.bytes->decode_if_idle();
+    }
+  }
+}
+
+}  // namespace scrm
