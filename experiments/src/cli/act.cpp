@@ -188,7 +188,7 @@ std::string actions_text(const Schema& schema, const ActionTotals& totals) {
 }
 
 /// The command that brings the file back once a column `loss` has been added.
-std::string import_text(const ActCommand& command, const Schema& schema) {
+std::string import_command(const ActCommand& command, const Schema& schema) {
   std::vector<std::string> names[2];  // of actions and of their propensities
   for (int k = 0; schema.action_kind == ActionKind::multilabel && k < schema.num_actions; ++k) {
     names[0].push_back(fmt::format("action_{}", k));
@@ -250,7 +250,7 @@ void print_summary(const ActCommand& command, const Schema& schema, const Action
   fmt::print("next: {}, then\n      {}\n",
              csv ? "record what happened to each row in a column named loss"
                  : "record what happened to each row in a dataset named loss of its shard",
-             styled(csv ? import_text(command, schema)
+             styled(csv ? import_command(command, schema)
                         : fmt::format("scrm evaluate {} --policy {}", command.out, command.policy),
                     Style::strong));
 }

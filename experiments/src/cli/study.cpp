@@ -45,6 +45,9 @@ struct StudyCommand {
 
 constexpr const char *kCoverage = "coverage", *kEstimators = "estimators";
 
+// All further designs, where designs are named.
+constexpr const char* kFurther = "further";
+
 struct StudyDefinition {
   const char* name;
   const char* description;
@@ -91,8 +94,14 @@ std::vector<const StudyDesign*> chosen_designs(const StudyCommand& command) {
   if (command.designs.empty()) {
     for (const StudyDesign& design : study_designs()) designs.push_back(&design);
   }
-  for (const std::string& name : each_once(command.designs)) designs.push_back(&find_study_design(name));
-  return designs;
+  for (const std::string& name : each_once(command.designs)) {
+    if (name == kFurther) {
+      for (const StudyDesign& design : further_study_designs()) designs.push_back(&design);
+    } else {
+      designs.push_back(&find_study_design(name));
+    }
+  }
+  return each_once(designs);
 }
 
 CoverageOptions study_options(const StudyCommand& command) {
@@ -113,21 +122,25 @@ CoverageOptions study_options(const StudyCommand& command) {
   return options;
 }
 
-void print_json(const StudyCommand& command, const CoverageOptions& options, const CoverageArchive& archive,
-                double seconds) {
-  nlohmann::json designs = nlohmann::json::array(), table = nlohmann::json::array();
+nlohmann::json study_json(const StudyCommand& command, const StudyOptions& options, double seconds) {
+  nlohmann::json designs = nlohmann::json::array();
   for (const StudyDesign* design : options.designs) designs.push_back(to_json(*design));
-  for (const CoverageRecord& record : archive.records) table.push_back(to_json(record));
-  const nlohmann::json out = {{"study", command.study},
-                              {"archive", command.out.empty() ? nlohmann::json() : nlohmann::json(command.out)},
-                              {"logs", options.logs},
-                              {"level", archive.level},
-                              {"seed", archive.seed},
-                              {"seconds", seconds},
-                              {"threads", options.threads},
-                              {"designs", designs},
-                              {"table", table}};
-  fmt::print("{}\n", json_text(out));
+  return {{"study", command.study}, {"archive", command.out.empty() ? nlohmann::json() : nlohmann::json(command.out)},
+          {"logs", options.logs},   {"seed", options.seed},
+          {"seconds", seconds},     {"threads", options.threads},
+          {"designs", designs}};
+}
+
+template <class Record>
+nlohmann::json table_json(const std::vector<Record>& records) {
+  nlohmann::json table = nlohmann::json::array();
+  for (const Record& record : records) table.push_back(to_json(record));
+  return table;
+}
+
+void print_end(const StudyCommand& command, const StudyOptions& options, double seconds) {
+  fmt::print("{} of each design and size in {}.\n", counted(options.logs, "log"), human_seconds(seconds));
+  if (!command.out.empty()) fmt::print("archive: {}\n", styled(command.out, Style::strong));
 }
 
 void run_coverage(StudyCommand& command) {
@@ -143,10 +156,15 @@ void run_coverage(StudyCommand& command) {
         fmt::format("{} gave the normal interval on every log: what stands here under its name is normal's", interval),
         command.common.quiet);
   }
-  if (command.common.json) return print_json(command, options, archive, watch.seconds());
+  if (command.common.json) {
+    nlohmann::json out = study_json(command, options, watch.seconds());
+    out["level"] = archive.level;
+    out["table"] = table_json(archive.records);
+    fmt::print("{}\n", json_text(out));
+    return;
+  }
   fmt::print("{}", coverage_text(archive));
-  fmt::print("{} of each design and size in {}.\n", counted(options.logs, "log"), human_seconds(watch.seconds()));
-  if (!command.out.empty()) fmt::print("archive: {}\n", styled(command.out, Style::strong));
+  print_end(command, options, watch.seconds());
 }
 
 /// Designs of the labelled data that the file names, which are held in the memory.
@@ -162,22 +180,9 @@ std::vector<StudyDesign> labelled_designs(const StudyFile& file, MemoryLedger& l
   return designs;
 }
 
-void print_json(const StudyCommand& command, const EstimatorStudyOptions& options, const EstimatorArchive& archive,
-                double seconds) {
-  nlohmann::json designs = nlohmann::json::array(), table = nlohmann::json::array();
-  for (const StudyDesign* design : options.designs) designs.push_back(to_json(*design));
-  for (const EstimatorRecord& record : archive.records) table.push_back(to_json(record));
-  const nlohmann::json out = {
-      {"study", command.study}, {"archive", command.out.empty() ? nlohmann::json() : nlohmann::json(command.out)},
-      {"logs", options.logs},   {"seed", archive.seed},
-      {"seconds", seconds},     {"threads", options.threads},
-      {"designs", designs},     {"table", table}};
-  fmt::print("{}\n", json_text(out));
-}
-
 void run_estimators(StudyCommand& command) {
   const Stopwatch watch;
-  EstimatorStudyOptions options;
+  StudyOptions options;
   options.seed = command.options.seed;
   options.rows = each_once(command.options.rows);
   MemoryLedger ledger = MemoryLedger::of_process(command.common.memory);
@@ -203,10 +208,14 @@ void run_estimators(StudyCommand& command) {
   options.progress = progress_bar("estimators", command.common.quiet);
   const EstimatorArchive archive{static_cast<std::int64_t>(options.seed), version(), run_estimator_study(options)};
   if (!command.out.empty()) write_estimator_archive(command.out, archive);
-  if (command.common.json) return print_json(command, options, archive, watch.seconds());
+  if (command.common.json) {
+    nlohmann::json out = study_json(command, options, watch.seconds());
+    out["table"] = table_json(archive.records);
+    fmt::print("{}\n", json_text(out));
+    return;
+  }
   fmt::print("{}", estimator_text(archive));
-  fmt::print("{} of each design and size in {}.\n", counted(options.logs, "log"), human_seconds(watch.seconds()));
-  if (!command.out.empty()) fmt::print("archive: {}\n", styled(command.out, Style::strong));
+  print_end(command, options, watch.seconds());
 }
 
 std::string study_help() {
@@ -214,6 +223,10 @@ std::string study_help() {
   for (const auto& [name, description] : kStudies) text += fmt::format("  {:<22}{}\n", name, description);
   text += "\nDesigns, all with a policy whose value is known:\n";
   for (const StudyDesign& design : study_designs())
+    text += fmt::format("  {:<22}{}\n", design.name, design.description);
+  text += fmt::format("  {:<22}{} more, on which the rule of the default interval was found, or by name:\n", kFurther,
+                      further_study_designs().size());
+  for (const StudyDesign& design : further_study_designs())
     text += fmt::format("  {:<22}{}\n", design.name, design.description);
   text += "\nIntervals hold when:\n";
   for (const IntervalDefinition& interval : all_intervals())
@@ -227,7 +240,11 @@ std::string study_help() {
 void add_coverage_options(CLI::App& app, StudyCommand& command) {
   std::vector<std::string> designs;
   for (const StudyDesign& design : study_designs()) designs.push_back(design.name);
-  suggest(app.add_option("--design", command.designs, "Designs, separated by commas; see below. Default all"), designs)
+  designs.emplace_back(kFurther);
+  for (const StudyDesign& design : further_study_designs()) designs.push_back(design.name);
+  suggest(app.add_option("--design", command.designs,
+                         "Designs, separated by commas; see below. Default all but the further ones"),
+          designs)
       ->delimiter(',')
       ->type_name("NAME,...");
   std::map<std::string, IntervalKind> kinds;

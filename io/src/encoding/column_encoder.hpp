@@ -37,6 +37,7 @@ class ColumnEncoder {
 
   int features() const noexcept { return features_; }
   ColumnKind kind() const noexcept { return kind_; }
+  bool kind_open() const noexcept { return kind_open_; }
 
   /// Writes features() numbers, or says why not. A hole that it fills is added to `holes`.
   std::optional<FieldFault> encode(std::string_view text, double* out, int& holes);

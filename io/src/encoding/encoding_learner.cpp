@@ -32,6 +32,10 @@ void LevelSet::add(std::string_view text, const std::string& file) {
   levels_.emplace(text);
 }
 
+void LevelSet::merge(const LevelSet& other, const std::string& file) {
+  for (const std::string& level : other.levels_) add(level, file);
+}
+
 std::vector<std::string> LevelSet::sorted() const {
   std::vector<std::string> all(levels_.begin(), levels_.end());
   std::sort(all.begin(), all.end());
@@ -75,10 +79,29 @@ void ColumnLearner::add_number(std::string_view text) {
   }
   kind_open_ = false;
   if (!std::isfinite(*value)) return;
-  const double next = sum_ + *value;
-  carry_ += std::abs(sum_) >= std::abs(*value) ? (sum_ - next) + *value : (*value - next) + sum_;
-  sum_ = next;
+  add_to_sum(*value);
   ++count_;
+}
+
+void ColumnLearner::add_to_sum(double value) noexcept {
+  const double next = sum_ + value;
+  carry_ += std::abs(sum_) >= std::abs(value) ? (sum_ - next) + value : (value - next) + sum_;
+  sum_ = next;
+}
+
+ColumnLearner ColumnLearner::fresh() const {
+  ColumnLearner copy = *this;
+  copy.holes_ = false;
+  copy.sum_ = copy.carry_ = 0;
+  copy.count_ = 0;
+  return copy;
+}
+
+void ColumnLearner::absorb_sums(ColumnLearner& other) {
+  add_to_sum(std::exchange(other.sum_, 0.0));
+  carry_ += std::exchange(other.carry_, 0.0);
+  count_ += std::exchange(other.count_, 0);
+  holes_ = holes_ || std::exchange(other.holes_, false);
 }
 
 EncodedColumn ColumnLearner::learned() const {

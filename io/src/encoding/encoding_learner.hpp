@@ -19,6 +19,8 @@ class LevelSet {
   LevelSet(std::string column, std::size_t most, std::string hint);
 
   void add(std::string_view text, const std::string& file);
+  /// Adds those of another set of the same column.
+  void merge(const LevelSet& other, const std::string& file);
   /// In the order of their bytes, or of their values where all are numbers.
   std::vector<std::string> sorted() const;
 
@@ -37,8 +39,18 @@ class ColumnLearner {
   void add(std::string_view text, const std::string& file);
   EncodedColumn learned() const;
 
+  /// Whether it is known what the values are.
+  bool kind_known() const noexcept { return !kind_open_; }
+  /// One that knows what the values are, and has seen none of them.
+  ColumnLearner fresh() const;
+  /// Adds the sums of another, of later records, and sets those back.
+  void absorb_sums(ColumnLearner& other);
+  /// Adds the levels of another.
+  void merge_levels(const ColumnLearner& other, const std::string& file) { levels_.merge(other.levels_, file); }
+
  private:
   void add_number(std::string_view text);
+  void add_to_sum(double value) noexcept;
 
   EncodedColumn column_;
   Impute impute_;

@@ -19,7 +19,7 @@
 namespace scrm {
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
+constexpr std::size_t kValueBytes = std::size_t{1} << 18;
 constexpr std::size_t kLongestHeader = 65536;
 constexpr std::string_view kEnding = ".npy";
 
@@ -172,7 +172,7 @@ void NpyArray::check_length(std::size_t header_bytes) const {
 
 void NpyArray::refill() {
   if (buffer_.empty()) {
-    buffer_.resize(kBufferBytes);
+    buffer_.resize(kValueBytes);
     bytes_left_ = element_bytes(element_);
     for (const std::int64_t length : shape_) bytes_left_ *= static_cast<std::uint64_t>(length);
   }

@@ -5,7 +5,12 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "scrm/io/file/error.hpp"
@@ -26,6 +31,11 @@ using Record = std::vector<std::string>;
 struct Folder : scrm::testing::Folder {
   explicit Folder(const std::string& text) { scrm::testing::write_bytes(*this / "in.csv", text); }
 };
+
+std::string read_whole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 std::vector<Record> records(const std::string& text, char delimiter = ',') {
   const Folder folder(text);
@@ -256,6 +266,62 @@ TEST_CASE("csv import: shards of equal size, or of a given number of rows") {
   CHECK(sizes() == std::vector<std::int64_t>{2500, 2500});
   import.rows_per_shard = 100000;
   CHECK(sizes() == std::vector<std::int64_t>{5000});
+}
+
+TEST_CASE("csv import: threads and quotes change nothing of what is written, and the first bad line is named") {
+  // Some thousand lines go to slots; a stretch with quotes, line breaks inside them included, and empty lines between.
+  std::string text = "x1,x2,a,l,p\r\n";
+  for (int i = 0; i < 30'000; ++i) {
+    const bool quoted = i / 100 == 120;
+    if (i % 5'000 == 0) text += "\n";
+    text += quoted ? "\"" + std::to_string(i) + "\"" : std::to_string(i);
+    text += i % 7 == 0 ? "," : "," + std::to_string(1.0 / (1 + i));
+    text += quoted ? ",\"shoe\n\"\"" + std::to_string(i % 3) + "\"\"\"" : ",bag" + std::to_string(i % 11);
+    text += "," + std::to_string(i % 13) + ",0.5\r\n";
+  }
+  const Folder folder(text);
+  scrm::CsvImport import = plain_import(folder);
+  import.action_kind = scrm::ActionKind::categorical;
+  import.impute = scrm::Impute::mean;
+  std::string shard, recipe;
+  const auto bytes = [&](int threads, const std::string& name) {
+    import.files = {folder / name};
+    import.out = folder / ("out" + std::to_string(threads) + name + ".h5");
+    import.encoding = import.out + ".toml";
+    import.threads = threads;
+    import.parallel = {};
+    if (threads > 1) {
+      import.parallel = [](std::size_t count, const std::function<void(std::size_t)>& task) {
+        std::vector<std::thread> all;
+      for (std::size_t i = 0; i < count; ++i) all.emplace_back([&task, i] { task(i); });
+      for (std::thread& one : all) one.join();
+    };
+  } const scrm::ImportResult result = scrm::import_csv(import);
+  CHECK(result.rows == 30'000);
+  CHECK(result.filled_holes == 4'286);
+  CHECK(result.schema.num_actions == 14);
+  return std::pair(read_whole(import.out), read_whole(import.encoding));
+};
+std::tie(shard, recipe) = bytes(1, "in.csv");
+import.shards = 2;  // cut record by record, on one thread
+import.out = folder / "serial";
+import.encoding = "";
+scrm::import_csv(import);
+CHECK(scrm::Dataset({import.out}, {}).rows() == 30'000);
+import.shards = 0;
+for (const int threads : {2, 5}) CHECK(bytes(threads, "in.csv") == std::pair(shard, recipe));
+
+// The first of several bad lines, and all of them counted, whichever thread met them.
+const std::string wrong = "1,2,bag1,x,0.5\n";
+for (const std::size_t line : {29'000U, 9'000U}) {
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < line; ++i) at = text.find('\n', at) + 1;
+  text.insert(at, wrong);
+}
+scrm::testing::write_bytes(folder / "in.csv", text);
+const std::string message = complaint([&] { bytes(3, "in.csv"); });
+CHECK(holds(message, "line 9001, column 'l': 'x' is not a number"));
+CHECK(holds(message, "2 bad rows"));
 }
 
 TEST_CASE("csv import: more shards than rows, and no rows at all, are legal") {

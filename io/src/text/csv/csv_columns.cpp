@@ -10,11 +10,16 @@
 #include "scrm/io/file/spelling.hpp"
 
 namespace scrm {
-namespace {
 
-[[noreturn]] void fail_usage(const std::string& what) {
-  throw Error(ErrorKind::usage, what);
+void fail_import(const std::string& what, const std::string& file) {
+  throw Error(ErrorKind::usage, what, {.file = file});
 }
+
+bool contains(const std::vector<std::size_t>& positions, std::size_t position) {
+  return std::find(positions.begin(), positions.end(), position) != positions.end();
+}
+
+namespace {
 
 bool is_prefix(const std::string& pattern) {
   return !pattern.empty() && pattern.back() == '*';
@@ -54,7 +59,7 @@ class ColumnSelector {
     if (is_prefix(pattern)) {
       const std::string prefix = pattern.substr(0, pattern.size() - 1);
       std::vector<std::size_t> found = free_columns(0, header_.size(), prefix);
-      if (found.empty()) fail_usage(fmt::format("{}: no column that is still free begins with '{}'", option, prefix));
+      if (found.empty()) fail_import(fmt::format("{}: no column that is still free begins with '{}'", option, prefix));
       return found;
     }
     const std::size_t colon = pattern.find(':');
@@ -62,7 +67,7 @@ class ColumnSelector {
     const std::size_t first = find(option, pattern.substr(0, colon));
     const std::size_t last = find(option, pattern.substr(colon + 1));
     if (last < first)
-      fail_usage(fmt::format("{} {}: the columns stand in the other order in the file", option, pattern));
+      fail_import(fmt::format("{} {}: the columns stand in the other order in the file", option, pattern));
     return free_columns(first, last + 1, "");
   }
 
@@ -71,7 +76,7 @@ class ColumnSelector {
     std::vector<bool> seen(header_.size(), false);
     for (const std::string& pattern : patterns) {
       for (const std::size_t position : expand(option, pattern)) {
-        if (seen[position]) fail_usage(fmt::format("{} has the column '{}' twice", option, header_[position]));
+        if (seen[position]) fail_import(fmt::format("{} has the column '{}' twice", option, header_[position]));
         seen[position] = true;
         chosen.push_back(position);
       }
@@ -106,31 +111,31 @@ class ColumnSelector {
 
 void validate_columns(const CsvImport& import) {
   const bool multilabel = import.action_kind == ActionKind::multilabel;
-  if (import.action.empty()) fail_usage("--action is missing: name the column of the logged action");
+  if (import.action.empty()) fail_import("--action is missing: name the column of the logged action");
   if (import.loss.empty() == import.reward.empty())
-    fail_usage(import.loss.empty() ? "--loss (or --reward-column) is missing: name the column of what happened"
-                                   : "--loss and --reward-column exclude each other");
+    fail_import(import.loss.empty() ? "--loss (or --reward-column) is missing: name the column of what happened"
+                                    : "--loss and --reward-column exclude each other");
   if (!import.propensity.empty() && !import.log_propensity.empty())
-    fail_usage("--propensity and --log-propensity exclude each other");
-  if (!import.label_propensity.empty() && !multilabel) fail_usage("--label-propensity is for multilabel actions");
+    fail_import("--propensity and --log-propensity exclude each other");
+  if (!import.label_propensity.empty() && !multilabel) fail_import("--label-propensity is for multilabel actions");
   if (import.propensity.empty() && import.log_propensity.empty() && import.label_propensity.empty())
-    fail_usage("--propensity is missing: name the column with the probability or density of the logged action");
-  if (import.num_actions < 0) fail_usage("--num-actions must be at least 1");
+    fail_import("--propensity is missing: name the column with the probability or density of the logged action");
+  if (import.num_actions < 0) fail_import("--num-actions must be at least 1");
   if (import.num_actions > 0 && import.action_kind == ActionKind::continuous)
-    fail_usage("--num-actions is for categorical actions");
+    fail_import("--num-actions is for categorical actions");
 }
 
 /// What only the columns that patterns stand for can tell.
 void validate_counts(const CsvImport& import, const CsvColumns& columns) {
   const bool multilabel = import.action_kind == ActionKind::multilabel;
   if (!multilabel && columns.action.size() != 1)
-    fail_usage("--action names several columns; only multilabel actions have one for each label");
+    fail_import("--action names several columns; only multilabel actions have one for each label");
   if (!columns.label_propensity.empty() && columns.label_propensity.size() != columns.action.size())
-    fail_usage(fmt::format("--label-propensity names {}, but --action names {}",
-                           count_of(columns.label_propensity.size(), "column"), columns.action.size()));
+    fail_import(fmt::format("--label-propensity names {}, but --action names {}",
+                            count_of(columns.label_propensity.size(), "column"), columns.action.size()));
   if (multilabel && import.num_actions > 0 && static_cast<std::size_t>(import.num_actions) != columns.action.size())
-    fail_usage(fmt::format("--num-actions is {}, but --action names {}", import.num_actions,
-                           count_of(columns.action.size(), "label")));
+    fail_import(fmt::format("--num-actions is {}, but --action names {}", import.num_actions,
+                            count_of(columns.action.size(), "label")));
 }
 
 /// The name of a target whose column was found by a pattern: what the pattern's star stands for, behind the name's own
@@ -147,17 +152,13 @@ void choose_targets(const CsvImport& import, ColumnSelector& selector, const std
   for (const auto& [name, pattern] : import.targets) {
     for (const std::size_t position : selector.take_all("--target", {pattern})) {
       const std::string own = target_name(name, pattern, header[position]);
-      if (!by_name.emplace(own, position).second) fail_usage(fmt::format("--target {} is given twice", own));
+      if (!by_name.emplace(own, position).second) fail_import(fmt::format("--target {} is given twice", own));
     }
   }
   for (const auto& [name, position] : by_name) {
     columns.schema.targets.push_back(name);
     columns.targets.push_back(position);
   }
-}
-
-bool contains(const std::vector<std::size_t>& positions, std::size_t position) {
-  return std::find(positions.begin(), positions.end(), position) != positions.end();
 }
 
 /// The context, and which of its columns are categories. Those may be named there alone.
@@ -169,7 +170,7 @@ void choose_context(const CsvImport& import, const ColumnSelector& selector, con
     if (contains(columns.context, position)) continue;
     if (import.action_kind == ActionKind::categorical && contains(columns.action, position)) continue;
     if (selector.taken(position))
-      fail_usage(
+      fail_import(
           fmt::format("--categorical: the column '{}' has another role; where it is a feature too, --context names it",
                       header[position]));
     columns.context.push_back(position);
@@ -259,7 +260,7 @@ CsvColumns match_columns(const CsvImport& import, const CsvColumns& first, const
 
 CsvColumns choose_context_columns(const std::string& file, const std::vector<std::string>& patterns,
                                   const std::vector<std::string>& header) {
-  if (patterns.empty()) fail_usage("--context is missing: name the columns of the features");
+  if (patterns.empty()) fail_import("--context is missing: name the columns of the features");
   CsvColumns columns;
   columns.context = expand_columns("--context", file, patterns, header);
   columns.schema.stage = RowStage::contexts;

@@ -24,6 +24,12 @@ struct CsvColumns {
   std::vector<std::size_t> categorical;  ///< of `context` and `action`
 };
 
+/// Throws a usage Error; options that do not fit the file name it.
+[[noreturn]] void fail_import(const std::string& what, const std::string& file = "");
+
+/// Whether a field is among those of a quantity.
+bool contains(const std::vector<std::size_t>& positions, std::size_t position);
+
 /// Finds the columns in the header of a file. Throws a usage Error for names that are not there and for choices that do
 /// not go together.
 CsvColumns choose_columns(const CsvImport& import, const std::string& file, const std::vector<std::string>& header);

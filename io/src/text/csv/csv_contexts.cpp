@@ -17,12 +17,14 @@
 #include "text/csv/csv_rows.hpp"
 
 namespace scrm {
-namespace {
 
-struct Close {
+// A member of KeptColumns::Impl, so not in the unnamed namespace.
+struct CloseFile {
   void operator()(std::FILE* file) const noexcept { std::fclose(file); }
 };
-using FilePtr = std::unique_ptr<std::FILE, Close>;
+using FilePtr = std::unique_ptr<std::FILE, CloseFile>;
+
+namespace {
 
 [[noreturn]] void fail_file(const std::string& path, const char* what) {
   throw Error(ErrorKind::file, fmt::format("{}: {}", what, reason_of(errno)), {.file = path});

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "encoding/encoding_learner.hpp"
 #include "scrm/io/file/numbers.hpp"
+#include "text/csv/csv_batches.hpp"
 #include "text/csv/csv_reader.hpp"
 
 namespace scrm {
@@ -29,6 +32,13 @@ class ActionLearner {
     }
   }
 
+  /// Adds what another one has seen.
+  void merge(const ActionLearner& other, const std::string& file) {
+    numbers_ = numbers_ || other.numbers_;
+    largest_ = std::max(largest_, other.largest_);
+    if (!numbers_) names_.merge(other.names_, file);
+  }
+
   void report(CsvFindings& findings) const {
     if (numbers_)
       findings.largest_action = largest_;
@@ -43,38 +53,100 @@ class ActionLearner {
   LevelSet names_;
 };
 
-bool contains(const std::vector<std::size_t>& positions, std::size_t position) {
-  return std::find(positions.begin(), positions.end(), position) != positions.end();
-}
+/// Looks at the records of one file after another.
+class RecordScan final : public CsvWork {
+ public:
+  RecordScan(const CsvImport& import, const CsvColumns& columns, const std::vector<std::string>& header)
+      : categorical_(import.action_kind == ActionKind::categorical),
+        whole_(columns, header, import.impute.value_or(Impute::error)) {}
+
+  /// From now on records come from this file. What is given must outlive them.
+  void begin_file(const CsvReader& reader, const CsvColumns& columns) {
+    reader_ = &reader;
+    columns_ = &columns;
+  }
+
+  void add(std::span<const std::string_view> fields, std::int64_t) override { add_to(whole_, fields); }
+  bool ready() const override {
+    return std::all_of(whole_.columns.begin(), whole_.columns.end(), [](const auto& one) { return one.kind_known(); });
+  }
+  void start(std::size_t slots) override {
+    while (slots_.size() < slots) slots_.push_back(whole_.fresh());
+  }
+  void add_to(std::size_t slot, std::span<const std::string_view> fields, std::int64_t) override {
+    add_to(slots_[slot], fields);
+  }
+  void merge(std::size_t slot) override { whole_.absorb(slots_[slot]); }
+
+  CsvFindings findings() {
+    for (const Seen& slot : slots_) whole_.merge_names(slot, reader_->path());
+    CsvFindings out;
+    out.records = whole_.records;
+    for (const ColumnLearner& learner : whole_.columns) out.columns.push_back(learner.learned());
+    if (categorical_) whole_.actions.report(out);
+    return out;
+  }
+
+ private:
+  struct Seen {
+    Seen(const CsvColumns& chosen, const std::vector<std::string>& header, Impute impute)
+        : actions(header[chosen.action.front()], contains(chosen.categorical, chosen.action.front())) {
+      for (const std::size_t position : chosen.context)
+        columns.emplace_back(header[position], contains(chosen.categorical, position), impute);
+    }
+
+    Seen fresh() const {
+      Seen copy = *this;
+      copy.records = 0;
+      for (ColumnLearner& column : copy.columns) column = column.fresh();
+      return copy;
+    }
+    void absorb(Seen& later) {
+      records += std::exchange(later.records, 0);
+      for (std::size_t c = 0; c < columns.size(); ++c) columns[c].absorb_sums(later.columns[c]);
+    }
+    void merge_names(const Seen& other, const std::string& file) {
+      for (std::size_t c = 0; c < columns.size(); ++c) columns[c].merge_levels(other.columns[c], file);
+      actions.merge(other.actions, file);
+    }
+
+    std::int64_t records = 0;
+    std::vector<ColumnLearner> columns;
+    ActionLearner actions;
+  };
+
+  void add_to(Seen& seen, std::span<const std::string_view> fields) const {
+    ++seen.records;
+    if (fields.size() != reader_->header().size()) return;
+    for (std::size_t c = 0; c < seen.columns.size(); ++c)
+      seen.columns[c].add(fields[columns_->context[c]], reader_->path());
+    if (categorical_) seen.actions.add(fields[columns_->action.front()], reader_->path());
+  }
+
+  bool categorical_;
+  const CsvReader* reader_ = nullptr;
+  const CsvColumns* columns_ = nullptr;
+  Seen whole_;
+  std::vector<Seen> slots_;
+};
 
 }  // namespace
 
 CsvFindings scan_records(const CsvImport& import, const CsvColumns& columns, const std::vector<std::string>& header,
-                         const BytesProgress& progress) {
-  const Impute impute = import.impute.value_or(Impute::error);
-  std::vector<ColumnLearner> learners;
-  for (const std::size_t position : columns.context)
-    learners.emplace_back(header[position], contains(columns.categorical, position), impute);
-  const std::size_t action = columns.action.front();
-  ActionLearner actions(header[action], contains(columns.categorical, action));
-  const bool categorical = import.action_kind == ActionKind::categorical;
-
-  CsvFindings findings;
+                         std::span<const std::shared_ptr<const UnpackedText>> texts, const BytesProgress& progress) {
+  RecordScan scan(import, columns, header);
   std::int64_t bytes_before = 0;
+  CsvFindings findings;
   for (std::size_t f = 0; f < import.files.size(); ++f) {
-    CsvReader reader(import.files[f], import.delimiter);
+    CsvReader reader(import.files[f], import.delimiter, texts[f]);
     const CsvColumns here = f == 0 ? columns : match_columns(import, columns, header, reader.path(), reader.header());
-    while (reader.next()) {
-      if (++findings.records % kBlockRows == 0 && progress) progress(bytes_before + reader.bytes_done(), 0);
-      const auto fields = reader.fields();
-      if (fields.size() != reader.header().size()) continue;
-      for (std::size_t c = 0; c < learners.size(); ++c) learners[c].add(fields[here.context[c]], reader.path());
-      if (categorical) actions.add(fields[here.action.front()], reader.path());
-    }
+    scan.begin_file(reader, here);
+    read_records(reader, import, csv_slots(import, 0), scan, [&] {
+      if (progress) progress(bytes_before + reader.bytes_done(), 0);
+    });
     bytes_before += reader.bytes_total();
+    if (f + 1 == import.files.size()) findings = scan.findings();
   }
-  for (const ColumnLearner& learner : learners) findings.columns.push_back(learner.learned());
-  if (categorical) actions.report(findings);
   return findings;
 }
 

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "scrm/io/import/csv_import.hpp"
 #include "scrm/io/import/encoding.hpp"
 #include "text/csv/csv_columns.hpp"
+#include "text/unpacked_text.hpp"
 
 namespace scrm {
 
@@ -18,8 +21,9 @@ struct CsvFindings {
   std::vector<std::string> action_names;  ///< categorical actions that are names: every one, sorted
 };
 
-/// Reads all files once. `columns` are those of the first, whose header is `header`.
+/// Reads all files once. `columns` are those of the first, whose header is `header`; `texts` are those of files that
+/// have been unpacked, null for others.
 CsvFindings scan_records(const CsvImport& import, const CsvColumns& columns, const std::vector<std::string>& header,
-                         const BytesProgress& progress);
+                         std::span<const std::shared_ptr<const UnpackedText>> texts, const BytesProgress& progress);
 
 }  // namespace scrm

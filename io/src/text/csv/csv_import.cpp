@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <filesystem>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "file/text.hpp"
@@ -16,6 +18,7 @@
 #include "scrm/io/file/numbers.hpp"
 #include "scrm/io/file/path_checks.hpp"
 #include "scrm/io/file/spelling.hpp"
+#include "text/csv/csv_batches.hpp"
 #include "text/csv/csv_columns.hpp"
 #include "text/csv/csv_findings.hpp"
 #include "text/csv/csv_reader.hpp"
@@ -23,10 +26,6 @@
 
 namespace scrm {
 namespace {
-
-[[noreturn]] void fail_usage(const std::string& what, const std::string& file = "") {
-  throw Error(ErrorKind::usage, what, {.file = file});
-}
 
 /// The import, with the columns of an encoding that is there in place of those that are not named.
 CsvImport with_encoded_columns(CsvImport import, const std::optional<Encoding>& encoding) {
@@ -39,7 +38,7 @@ CsvImport with_encoded_columns(CsvImport import, const std::optional<Encoding>& 
 void follow_encoding(const CsvImport& import, const Encoding& encoding, const std::vector<std::string>& header,
                      CsvColumns& columns) {
   const auto fail = [&](const std::string& what) {
-    fail_usage(what + "; leave the option out, or give another --encoding to write a new one", import.encoding);
+    fail_import(what + "; leave the option out, or give another --encoding to write a new one", import.encoding);
   };
   if (import.unseen && *import.unseen != encoding.unseen)
     fail(fmt::format("--unseen {} contradicts the encoding, which has {}", to_string(*import.unseen),
@@ -90,7 +89,7 @@ void learn_actions(const CsvImport& import, CsvFindings& findings, Encoding& enc
   }
   const auto names = static_cast<int>(encoding.actions.size());
   if (import.num_actions > 0 && import.num_actions != names)
-    fail_usage(
+    fail_import(
         fmt::format("--num-actions is {}, but there are {} names of actions; leave it out", import.num_actions, names));
   encoding.num_actions = names;
 }
@@ -163,72 +162,122 @@ void complete_schema(const Encoding& encoding, Schema& schema) {
   for (std::string& name : schema.action_names) name = name_text(name);
 }
 
-/// The records of all files on their way to shards. `first` has read its header.
-class CsvImporter {
+/// The records of all files on their way to shards.
+class CsvImporter final : public CsvWork {
  public:
-  CsvImporter(const CsvImport& import, CsvReader& first, const CsvColumns& columns, CsvRows& rows,
-              ShardSequence& shards)
-      : import_(import), first_(first), columns_(columns), rows_(rows), shards_(shards) {}
+  /// `make_rows` makes empty rows like `rows`.
+  CsvImporter(const CsvImport& import, CsvRows& rows, std::function<CsvRows()> make_rows, ShardSequence& shards)
+      : import_(import), rows_(rows), make_rows_(std::move(make_rows)), shards_(shards) {}
 
-  void run(const BytesProgress& progress) {
-    read(first_, columns_, progress);
-    for (std::size_t f = 1; f < import_.files.size(); ++f) {
-      CsvReader reader(import_.files[f], import_.delimiter);
-      read(reader, match_columns(import_, columns_, first_.header(), reader.path(), reader.header()), progress);
-    }
-    if (writing_) shards_.append(rows_.take());
-  }
-
- private:
-  void read(CsvReader& reader, const CsvColumns& columns, const BytesProgress& progress) {
-    rows_.begin_file(reader.path(), columns, reader.header());
-    for (; reader.next(); ++record_) {
-      if (writing_ && (rows_.full() || shards_.ends_before(record_, rows_.rows()))) {
-        shards_.append(rows_.take());
-        if (progress) progress(bytes_before_ + reader.bytes_done(), 0);
-        while (shards_.ends_before(record_, 0)) shards_.start_next_shard();
-      } else if (rows_.full()) {
-        rows_.take();
-      }
-      // Once a bad row has made writing pointless, only counting is left.
-      if (!rows_.add(reader.fields(), reader.line()) && !import_.skip_bad_rows) writing_ = false;
-    }
+  /// Reads to the end of the file. `slots`: as many blocks of rows fit beside each other.
+  void read(CsvReader& reader, const CsvColumns& columns, std::size_t slots, const BytesProgress& progress) {
+    begin_file_ = [&](CsvRows& rows) { rows.begin_file(reader.path(), columns, reader.header()); };
+    begin_file_(rows_);
+    // Where a shard ends is known record by record only.
+    const bool whole = import_.shards <= 1 && import_.rows_per_shard == 0;
+    read_records(reader, import_, whole ? slots : 0, *this, [&] {
+      if (progress) progress(bytes_before_ + reader.bytes_done(), 0);
+    });
     bytes_before_ += reader.bytes_total();
   }
 
+  void finish() { flush(rows_); }
+
+  void add(std::span<const std::string_view> fields, std::int64_t line) override {
+    if (rows_.full() || (writing_ && shards_.ends_before(record_, rows_.rows()))) {
+      flush(rows_);
+      while (writing_ && shards_.ends_before(record_, 0)) shards_.start_next_shard();
+    }
+    // Once a bad row has made writing pointless, only counting is left.
+    if (!rows_.add(fields, line) && !import_.skip_bad_rows) writing_ = false;
+    ++record_;
+  }
+  bool ready() const override { return rows_.kinds_known(); }
+  void start(std::size_t slots) override {
+    while (slots_.size() < slots) {
+      slots_.push_back(make_rows_());
+      slots_.back().adopt_kinds(rows_);
+    }
+    for (CsvRows& slot : slots_) begin_file_(slot);
+  }
+  void add_to(std::size_t slot, std::span<const std::string_view> fields, std::int64_t line) override {
+    slots_[slot].add(fields, line);
+  }
+  void merge(std::size_t slot) override {
+    if (rows_.rows() > 0) flush(rows_);
+    if (slots_[slot].bad() > 0 && !import_.skip_bad_rows) writing_ = false;
+    rows_.absorb_counts(slots_[slot]);
+    flush(slots_[slot]);
+  }
+
+ private:
+  void flush(CsvRows& rows) {
+    const Block block = rows.take();
+    if (writing_) shards_.append(block);
+  }
+
   const CsvImport& import_;
-  CsvReader& first_;
-  const CsvColumns& columns_;
   CsvRows& rows_;
+  std::function<CsvRows()> make_rows_;
   ShardSequence& shards_;
+  std::function<void(CsvRows&)> begin_file_;
+  std::deque<CsvRows> slots_;
   std::int64_t record_ = 0;
   std::int64_t bytes_before_ = 0;
   bool writing_ = true;
 };
 
+using Texts = std::vector<std::shared_ptr<const UnpackedText>>;
+
+/// The texts of compressed files, as far as they fit into a twentieth of the memory; null for the others.
+Texts unpack_files(const CsvImport& import) {
+  constexpr std::size_t kShare = 20, kUnlimited = std::size_t{1} << 28;
+  std::size_t left = import.memory == 0 ? kUnlimited : import.memory / kShare;
+  Texts texts;
+  for (const std::string& file : import.files) {
+    texts.push_back(unpack_whole(file, left));
+    if (texts.back()) left -= texts.back()->size;
+  }
+  return texts;
+}
+
+/// Reads all files, the first of which has been opened.
+void read_files(const CsvImport& import, CsvReader& first, const CsvColumns& columns, const Texts& texts,
+                CsvImporter& importer, const BytesProgress& progress) {
+  const std::size_t slots = csv_slots(import, block_buffer_bytes(columns.schema));
+  importer.read(first, columns, slots, progress);
+  for (std::size_t f = 1; f < import.files.size(); ++f) {
+    CsvReader reader(import.files[f], import.delimiter, texts[f]);
+    importer.read(reader, match_columns(import, columns, first.header(), reader.path(), reader.header()), slots,
+                  progress);
+  }
+  importer.finish();
+}
+
 }  // namespace
 
 ImportResult import_csv(const CsvImport& asked, const BytesProgress& progress) {
   check_output(asked);
-  if (asked.files.empty()) fail_usage("name the file to import");
+  if (asked.files.empty()) fail_import("name the file to import");
   require_distinct(asked.files);
   const bool encoding_there = !asked.encoding.empty() && std::filesystem::exists(asked.encoding);
   std::optional<Encoding> known;
   if (encoding_there) known = read_encoding(asked.encoding, asked.memory);
   const CsvImport import = with_encoded_columns(asked, known);
 
-  CsvReader first(import.files.front(), import.delimiter);
+  const Texts texts = unpack_files(import);
+  CsvReader first(import.files.front(), import.delimiter, texts.front());
   CsvColumns columns = choose_columns(import, first.path(), first.header());
   if (known) follow_encoding(import, *known, first.header(), columns);
   const std::int64_t bytes = bytes_of_all(import, first);
   const bool scans = needs_scan(import, columns, encoding_there, first.bytes_total() == 0);
   if (scans && bytes == 0)
-    fail_usage(
+    fail_import(
         "a pipe can be read only once: leave out --shards (--rows-per-shard is fine), give --num-actions, and learn an "
         "encoding from a file",
         first.path());
   CsvFindings findings;
-  if (scans) findings = scan_records(import, columns, first.header(), part_of(progress, 0, 2, bytes));
+  if (scans) findings = scan_records(import, columns, first.header(), texts, part_of(progress, 0, 2, bytes));
 
   const EncodingOrigin origin = known ? EncodingOrigin::file : scans ? EncodingOrigin::learned : EncodingOrigin::plain;
   Encoding encoding = known   ? *known
@@ -243,7 +292,9 @@ ImportResult import_csv(const CsvImport& asked, const BytesProgress& progress) {
 
   CsvRows rows(columns.schema, encoding, origin);
   ShardSequence shards(import, columns.schema, findings.records);
-  CsvImporter(import, first, columns, rows, shards).run(part_of(progress, scans ? 1 : 0, scans ? 2 : 1, bytes));
+  CsvImporter importer(
+      import, rows, [&] { return CsvRows(columns.schema, encoding, origin); }, shards);
+  read_files(import, first, columns, texts, importer, part_of(progress, scans ? 1 : 0, scans ? 2 : 1, bytes));
   if (!import.skip_bad_rows) rows.require_no_bad_rows(true);
   if (writes_encoding) write_text_file(import.encoding, encoding_text(encoding));
   shards.commit();

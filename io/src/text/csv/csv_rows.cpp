@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "encoding/iso_date.hpp"
 #include "file/text.hpp"
@@ -197,6 +198,20 @@ bool CsvRows::add(std::span<const std::string_view> fields, std::int64_t line) {
   builder_.store();
   filled_holes_ += holes_;
   return true;
+}
+
+bool CsvRows::kinds_known() const noexcept {
+  return std::none_of(encoders_.begin(), encoders_.end(), [](const ColumnEncoder& one) { return one.kind_open(); });
+}
+
+void CsvRows::absorb_counts(CsvRows& other) {
+  const auto take = [](std::int64_t& from) { return std::exchange(from, 0); };
+  for (std::size_t i = 0; i < bad_records_.size(); ++i) bad_records_[i] += take(other.bad_records_[i]);
+  for (std::size_t i = 0; i < bad_rows_.size(); ++i) bad_rows_[i] += take(other.bad_rows_[i]);
+  bad_ += take(other.bad_);
+  filled_holes_ += take(other.filled_holes_);
+  if (!first_error_) first_error_ = std::move(other.first_error_);
+  other.first_error_.reset();
 }
 
 void CsvRows::require_no_bad_rows(bool can_skip) const {

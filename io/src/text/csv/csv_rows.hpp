@@ -37,7 +37,15 @@ class CsvRows {
   /// Adds a record; false, and counted by reason, when something is wrong with it.
   bool add(std::span<const std::string_view> fields, std::int64_t line);
 
+  /// Whether it is known of every column what its values are.
+  bool kinds_known() const noexcept;
+  /// Knows of columns what the other knows, which is of the same schema and encoding.
+  void adopt_kinds(const CsvRows& other) { encoders_ = other.encoders_; }
+  /// Adds what the other, of later records, has counted, and sets that back.
+  void absorb_counts(CsvRows& other);
+
   int rows() const noexcept { return builder_.rows(); }
+  std::int64_t bad() const noexcept { return bad_; }
   bool full() const noexcept { return builder_.full(); }
   /// The rows collected so far; they are gone with the next add().
   Block take() noexcept { return builder_.take(); }
