@@ -1,5 +1,7 @@
 #include "archive/column_file.hpp"
 
+#include "hdf5/attributes.hpp"
+
 #include <cstring>
 
 #include "file/text.hpp"
@@ -74,6 +76,16 @@ void ColumnFile::commit() {
   status_.error = append_seal(file_.temporary_path(), {});
   check_writes("");
   file_.commit();
+}
+
+void write_study_facts(const ColumnFile& file, const char* format, std::int64_t seed, const std::string& version) {
+  constexpr std::int64_t kFormatVersion = 1;
+  const hid_t root = file.root();
+  if (!write_attribute(root, "format", std::string(format)) ||
+      !write_attribute(root, "format_version", kFormatVersion) || !write_attribute(root, "seed", seed) ||
+      !write_attribute(root, "version", version)) {
+    file.fail("", "cannot write the attributes");
+  }
 }
 
 }  // namespace scrm

@@ -49,6 +49,9 @@ class ColumnFile {
   hdf5::Handle group_;
 };
 
+/// What every study's archive says of itself, as attributes of the root.
+void write_study_facts(const ColumnFile& file, const char* format, std::int64_t seed, const std::string& version);
+
 /// One member of every record.
 template <class Record, class Value>
 std::vector<Value> column_of(const std::vector<Record>& records, Value Record::*member) {

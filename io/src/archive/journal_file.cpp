@@ -73,7 +73,7 @@ std::string take_header(const std::string& path, std::string_view& bytes) {
 }
 
 /// One writer at a time. A file system that knows no locks is no reason to refuse.
-void lock(const std::string& path, const Descriptor& file) {
+void lock_file(const std::string& path, const Descriptor& file) {
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   throw Error(ErrorKind::file,
               "another process is writing to this journal; wait until it has ended, or give another name",
@@ -95,7 +95,7 @@ Descriptor create(const std::string& path, const std::string& header_text) {
     fail(path, "cannot create this journal, the folder " + folder_of(path) + " does not exist", ENOENT);
   if (temporary.error() != 0) fail(path, "cannot create this journal", temporary.error());
   Descriptor file = temporary.take_descriptor();
-  lock(path, file);
+  lock_file(path, file);
   if (const int error = write_at(file, journal_header(header_text), 0); error != 0)
     fail(path, "cannot create this journal, nothing appeared under this name", error);
   if (const int error = sync(file); error != 0) fail(path, "cannot bring this journal to disk", error);
@@ -174,7 +174,7 @@ Descriptor open_locked_journal(const std::string& path, const std::string& heade
     struct stat status {};
     if (::fstat(file.get(), &status) == 0 && !S_ISREG(status.st_mode))
       throw Error(ErrorKind::file, "is not a file; give another name", {.file = path});
-    lock(path, file);
+    lock_file(path, file);
     if (still_named(path, file)) return file;
   }
   throw Error(ErrorKind::file, "cannot be created: the name is taken, but nothing is there; give another name",

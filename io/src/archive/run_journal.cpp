@@ -15,7 +15,6 @@
 #include "scrm/io/file/error.hpp"
 
 namespace scrm {
-namespace {
 
 /// Why a record is not on disk.
 enum class AppendFailure : std::uint8_t {
@@ -27,20 +26,18 @@ enum class AppendFailure : std::uint8_t {
 };
 
 /// A record on its way to the disk; lives on the stack of the thread that appends it.
-struct Entry {
+struct JournalEntry {
   std::string frame;
   bool done = false;
   AppendFailure failure = AppendFailure::none;
   int error = 0;
 };
 
-}  // namespace
-
 struct RunJournal::Impl {
   /// Writes and syncs the batch; on failure the file ends with the last of its records that is whole. Returns how many
   /// records are on disk for good.
-  std::size_t write_batch(const std::vector<Entry*>& batch) noexcept;
-  [[noreturn]] void fail(const Entry& entry);
+  std::size_t write_batch(const std::vector<JournalEntry*>& batch) noexcept;
+  [[noreturn]] void fail(const JournalEntry& entry);
 
   std::string path;
   Descriptor file;
@@ -48,7 +45,7 @@ struct RunJournal::Impl {
 
   std::mutex mutex;
   std::condition_variable batch_done;
-  std::vector<Entry*> queue;
+  std::vector<JournalEntry*> queue;
   bool writing = false;  // one thread at a time writes, for all that wait
   std::size_t runs = 0;  // on disk
 
@@ -57,11 +54,11 @@ struct RunJournal::Impl {
   bool broken = false;
 };
 
-std::size_t RunJournal::Impl::write_batch(const std::vector<Entry*>& batch) noexcept {
+std::size_t RunJournal::Impl::write_batch(const std::vector<JournalEntry*>& batch) noexcept {
   std::int64_t reached = end;
   std::size_t written = 0;
   int error = 0;
-  for (Entry* entry : batch) {
+  for (JournalEntry* entry : batch) {
     if (broken) entry->failure = AppendFailure::broken;
     if (!broken && error == 0) error = write_at(file, entry->frame, reached);
     if (broken || error != 0) continue;
@@ -91,7 +88,7 @@ std::size_t RunJournal::Impl::write_batch(const std::vector<Entry*>& batch) noex
   return written;
 }
 
-void RunJournal::Impl::fail(const Entry& entry) {
+void RunJournal::Impl::fail(const JournalEntry& entry) {
   const std::string kept = fmt::format("the {} finished runs before it are kept here", runs);
   const auto message = [&]() -> std::string {
     switch (entry.failure) {
@@ -149,7 +146,7 @@ const JournalContents& RunJournal::initial_contents() const noexcept {
 
 void RunJournal::append(const RunRecord& record) {
   validate_run(record, impl_->path);
-  Entry entry{.frame = journal_frame(record)};
+  JournalEntry entry{.frame = journal_frame(record)};
   std::unique_lock lock(impl_->mutex);
   impl_->queue.push_back(&entry);
   while (!entry.done) {
@@ -158,12 +155,12 @@ void RunJournal::append(const RunRecord& record) {
       continue;
     }
     impl_->writing = true;
-    const std::vector<Entry*> batch = std::exchange(impl_->queue, {});
+    const std::vector<JournalEntry*> batch = std::exchange(impl_->queue, {});
     lock.unlock();
     const std::size_t durable = impl_->write_batch(batch);
     lock.lock();
     impl_->runs += durable;
-    for (Entry* written : batch) written->done = true;
+    for (JournalEntry* written : batch) written->done = true;
     impl_->writing = false;
     impl_->batch_done.notify_all();
   }

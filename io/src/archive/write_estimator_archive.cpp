@@ -1,23 +1,12 @@
 #include "archive/column_file.hpp"
-#include "hdf5/attributes.hpp"
 #include "scrm/io/archive/estimator_archive.hpp"
 
 namespace scrm {
-namespace {
-
-constexpr const char* kFormat = "scrm-estimators";
-constexpr std::int64_t kFormatVersion = 1;
-
-}  // namespace
 
 void write_estimator_archive(const std::string& path, const EstimatorArchive& archive) {
   const hdf5::Lock lock;
   ColumnFile file(path, "study");
-  const hid_t root = file.root();
-  const bool good = write_attribute(root, "format", std::string(kFormat)) &&
-                    write_attribute(root, "format_version", kFormatVersion) &&
-                    write_attribute(root, "seed", archive.seed) && write_attribute(root, "version", archive.version);
-  if (!good) file.fail("", "cannot write the attributes");
+  write_study_facts(file, "scrm-estimators", archive.seed, archive.version);
 
   using Record = EstimatorRecord;
   const std::vector<Record>& records = archive.records;

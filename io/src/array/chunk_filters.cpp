@@ -59,13 +59,13 @@ Bytes16 zip_high(Bytes16 a, Bytes16 b) noexcept {
 }
 
 /// Sixteen numbers at a time: log2(kSize) rounds, each pairing plane k with plane k + kSize / 2, leave the bytes of
-/// every number side by side. Returns how many numbers were done.
+/// every number side by side. Planes lie `apart` bytes apart. Returns how many numbers were done.
 template <std::size_t kSize>
-std::size_t unshuffle_vectors(const std::byte* from, std::byte* to, std::size_t count) noexcept {
+std::size_t unshuffle_vectors(const std::byte* from, std::size_t apart, std::size_t count, std::byte* to) noexcept {
   std::size_t i = 0;
   for (; i + 16 <= count; i += 16) {
     Bytes16 planes[kSize];
-    for (std::size_t k = 0; k < kSize; ++k) planes[k] = load16(from + k * count + i);
+    for (std::size_t k = 0; k < kSize; ++k) planes[k] = load16(from + k * apart + i);
     for (std::size_t round = 1; round < kSize; round *= 2) {
       Bytes16 next[kSize];
       for (std::size_t k = 0; k < kSize / 2; ++k) {
@@ -91,20 +91,19 @@ void pack_chunk(std::vector<std::byte>& bytes, Element element, std::int64_t chu
   bytes = deflated(shuffled.empty() ? bytes : shuffled);
 }
 
-void unshuffle(const std::byte* from, std::byte* to, std::size_t bytes, std::size_t size) noexcept {
-  const std::size_t count = bytes / size;
+void unshuffle(const BytePlanes& planes, std::size_t first, std::size_t count, std::byte* to) noexcept {
+  const std::byte* from = planes.bytes + first;
   std::size_t done = 0;
-  if (size == 8) {
-    done = unshuffle_vectors<8>(from, to, count);
-  } else if (size == 4) {
-    done = unshuffle_vectors<4>(from, to, count);
-  } else if (size == 2) {
-    done = unshuffle_vectors<2>(from, to, count);
+  if (planes.size == 8) {
+    done = unshuffle_vectors<8>(from, planes.count, count, to);
+  } else if (planes.size == 4) {
+    done = unshuffle_vectors<4>(from, planes.count, count, to);
+  } else if (planes.size == 2) {
+    done = unshuffle_vectors<2>(from, planes.count, count, to);
   }
   for (std::size_t i = done; i < count; ++i) {
-    for (std::size_t k = 0; k < size; ++k) to[i * size + k] = from[k * count + i];
+    for (std::size_t k = 0; k < planes.size; ++k) to[i * planes.size + k] = from[k * planes.count + i];
   }
-  std::memcpy(to + count * size, from + count * size, bytes - count * size);
 }
 
 bool inflate(const std::byte* from, std::size_t length, std::byte* to, std::size_t size) {

@@ -13,9 +13,16 @@ namespace scrm {
 /// shuffled and deflated.
 void pack_chunk(std::vector<std::byte>& bytes, Element element, std::int64_t chunk_elements, bool gzip);
 
-/// Puts the byte planes of HDF5's shuffle filter together again: `count` numbers of `size` bytes and what is left over
-/// at the end of `bytes`.
-void unshuffle(const std::byte* from, std::byte* to, std::size_t bytes, std::size_t size) noexcept;
+/// Bytes that HDF5's shuffle filter took apart: the first byte of every number, then the second of every number, and so
+/// on.
+struct BytePlanes {
+  const std::byte* bytes;
+  std::size_t count;  ///< of numbers
+  std::size_t size;   ///< of a number
+};
+
+/// Puts the numbers [first, first + count) together again.
+void unshuffle(const BytePlanes& planes, std::size_t first, std::size_t count, std::byte* to) noexcept;
 
 /// Inflates a chunk; false when that does not give exactly `size` bytes.
 bool inflate(const std::byte* from, std::size_t length, std::byte* to, std::size_t size);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cassert>
 #include <utility>
 
 #include "array/chunk_filters.hpp"
@@ -14,12 +15,18 @@ ChunkBytes::ChunkBytes(BufferPool::Buffer raw, std::size_t raw_bytes, ChunkEncod
 ChunkBytes::ChunkBytes(FileRange range, ChunkEncoding encoding)
     : range_(std::move(range)), raw_bytes_(range_->length), encoding_(std::move(encoding)) {}
 
-const std::byte* ChunkBytes::data_at(std::size_t from, std::size_t, ReadBuffer&) {
+const std::byte* ChunkBytes::data_at(std::size_t from, std::size_t length, ReadBuffer& buffer) {
   if (state_.load(std::memory_order_acquire) != State::decoded) {
     const std::lock_guard lock(mutex_);
     if (state_.load(std::memory_order_relaxed) != State::decoded) decode();
   }
-  return decoded_at_ + from;
+  if (!encoding_.shuffled) return decoded_at_ + from;
+  // Here and not with the whole chunk, so that the numbers are in this thread's cache when it uses them.
+  const std::size_t size = encoding_.element_size;
+  assert(from % size == 0 && length % size == 0);
+  std::byte* numbers = buffer.space(length);
+  unshuffle({decoded_at_, encoding_.decoded_bytes / size, size}, from / size, length / size, numbers);
+  return numbers;
 }
 
 void ChunkBytes::decode_if_idle() {
@@ -49,18 +56,9 @@ BufferPool::Buffer ChunkBytes::decoded_bytes() {
     read_all_at(*range_->file, raw_at_, raw_bytes_, range_->offset, range_->place);
     range_.reset();
   }
-  if (!encoding_.deflated && !encoding_.shuffled) return std::move(raw_);
-
+  if (!encoding_.deflated) return std::move(raw_);
   BufferPool::Buffer plain = encoding_.pool->take(size);
-  if (!encoding_.deflated) {
-    unshuffle(raw_at_, plain.get(), size, encoding_.element_size);
-  } else if (!encoding_.shuffled) {
-    inflate_to(plain.get());
-  } else {
-    const BufferPool::Buffer shuffled = encoding_.pool->take(size);
-    inflate_to(shuffled.get());
-    unshuffle(shuffled.get(), plain.get(), size, encoding_.element_size);
-  }
+  inflate_to(plain.get());
   return plain;
 }
 

@@ -71,7 +71,8 @@ struct ChunkEncoding {
   std::int64_t last_row = 0;
 };
 
-/// One chunk as the file holds it; the first thread that needs it decodes it, once.
+/// One chunk as the file holds it; the first thread that needs it inflates it, once, and each puts the numbers together
+/// that it needs where they were shuffled.
 class ChunkBytes final : public RawBytes {
  public:
   ChunkBytes(BufferPool::Buffer raw, std::size_t raw_bytes, ChunkEncoding encoding);

@@ -69,11 +69,23 @@ Hdf5File::Hdf5File(const std::string& path, std::shared_ptr<BufferPool> pool)
   require_file(path);
   identity_ = read_identity(*descriptor_, path);
   if (identity_.bytes == 0) fail("is empty", {.file = path});
-  const SealStatus seal = check_seal(*descriptor_);
-  if (seal == SealStatus::broken)
+  const Seal seal = read_seal(*descriptor_);
+  if (seal.status == SealStatus::broken)
     fail("is damaged: its bytes are not those that were written; take a copy that is whole", {.file = path});
-  sealed_ = seal == SealStatus::valid;
+  sealed_ = seal.status == SealStatus::valid;
+  if (sealed_) known_ = std::make_shared<const AnswerSheet>(AnswerSheet::of_note(seal.note));
   end_ = claimed_end(*descriptor_, identity_.bytes, path);
+  ask(Question::object, "/");
+}
+
+Hdf5File::Hdf5File(const std::string& path, OpenHdf5& open, AnswerSheet& sheet)
+    : path_(std::make_shared<const std::string>(path)),
+      pool_(std::make_shared<BufferPool>()),
+      open_(&open),
+      recorded_(&sheet),
+      descriptor_(open_descriptor(path)) {
+  identity_ = read_identity(*descriptor_, path);
+  end_ = identity_.bytes;
   ask(Question::object, "/");
 }
 
@@ -93,7 +105,14 @@ void Hdf5File::require_unchanged() const {
 std::string Hdf5File::ask(Question question, const std::string& object, const std::string& name, std::int64_t first,
                           std::int64_t count) const {
   const Hdf5Request request{question, *path_, identity_, object, name, first, count};
-  return sealed_ ? own_service().answer(request) : guarded_answer(request, own_service());
+  if (open_ != nullptr) {
+    std::string answer = answer_about(*open_, request);
+    recorded_->add(request, answer);
+    return answer;
+  }
+  if (!sealed_) return guarded_answer(request, own_service());
+  if (std::optional<std::string> answer = known_->find(request)) return *std::move(answer);
+  return own_service().answer(request);
 }
 
 template <class T>

@@ -11,6 +11,7 @@
 #include "array/array_facts.hpp"
 #include "file/descriptor.hpp"
 #include "file/file_identity.hpp"
+#include "hdf5/answer_sheet.hpp"
 #include "hdf5/buffer_pool.hpp"
 #include "hdf5/hdf5_service.hpp"
 
@@ -22,12 +23,16 @@ struct StoredChunk {
   std::size_t length = 0;
 };
 
-/// HDF5 is asked in this process about files whose seal is whole, and in another one about all others; the answers are
-/// checked either way. Not for several threads at once; copies are independent of each other.
+/// HDF5 is asked in this process about files whose seal is whole, unless the seal has the answer, and in another one
+/// about all others; the answers are checked either way. Not for several threads at once; copies are independent of
+/// each other.
 class Hdf5File {
  public:
   /// Opens a file; errors tell a missing one from one that is foreign, damaged or cut short.
   Hdf5File(const std::string& path, std::shared_ptr<BufferPool> pool);
+  /// A file that was written here and that HDF5 still has open; all answers go to the sheet too. Both must outlive it.
+  /// Needs the hdf5::Lock as long as it is used.
+  Hdf5File(const std::string& path, OpenHdf5& open, AnswerSheet& sheet);
 
   const std::shared_ptr<const std::string>& path() const noexcept { return path_; }
   const std::shared_ptr<BufferPool>& pool() const noexcept { return pool_; }  ///< for its chunks
@@ -84,6 +89,9 @@ class Hdf5File {
   FileIdentity identity_;
   std::int64_t end_ = 0;  ///< of what the file holds, as it says itself
   bool sealed_ = false;
+  std::shared_ptr<const AnswerSheet> known_;  ///< of a sealed file
+  OpenHdf5* open_ = nullptr;                  ///< while it is written
+  AnswerSheet* recorded_ = nullptr;
   mutable std::shared_ptr<const Descriptor> descriptor_;
   mutable std::map<std::string, std::shared_ptr<const ArrayFacts>> arrays_;
 };

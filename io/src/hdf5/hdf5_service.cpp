@@ -241,20 +241,23 @@ Hdf5Service::OpenFile& Hdf5Service::open(const Hdf5Request& request) {
   OpenFile file;
   file.path = request.path;
   file.identity = request.identity;
-  file.handle = open_file(request);
+  file.hdf5.handle = open_file(request);
   struct stat status {};
   if (::stat(request.path.c_str(), &status) != 0 || identity_of(status) != request.identity)
     throw Error(ErrorKind::data, "was replaced or written to while it was read", {.file = request.path});
-  const hdf5::Handle creation(H5Fget_create_plist(file.handle.get()), H5Pclose);
+  const hdf5::Handle creation(H5Fget_create_plist(file.hdf5.handle.get()), H5Pclose);
   hsize_t user_block = 0;
-  file.has_file_addresses = H5Pget_userblock(creation.get(), &user_block) >= 0 && user_block == 0;
+  file.hdf5.has_file_addresses = H5Pget_userblock(creation.get(), &user_block) >= 0 && user_block == 0;
   files_.push_front(std::move(file));
   return files_.front();
 }
 
 std::string Hdf5Service::answer(const Hdf5Request& request) {
   const hdf5::Lock lock;
-  OpenFile& file = open(request);
+  return answer_about(open(request).hdf5, request);
+}
+
+std::string answer_about(OpenHdf5& file, const Hdf5Request& request) {
   const hid_t root = file.handle.get();
   switch (request.question) {
     case Question::attribute: {

@@ -64,6 +64,16 @@ struct AttributeValue {
   }
 };
 
+/// A file that HDF5 has open, and those of its datasets that were asked about.
+struct OpenHdf5 {
+  hdf5::Handle handle;
+  bool has_file_addresses = true;  ///< whether HDF5's addresses are the file's (they are not behind a user block)
+  std::map<std::string, hdf5::Handle> datasets = {};
+};
+
+/// Throws an Error that names file and dataset. Needs the hdf5::Lock.
+std::string answer_about(OpenHdf5& file, const Hdf5Request& request);
+
 /// Keeps the files it was asked about last open.
 class Hdf5Service {
  public:
@@ -78,9 +88,7 @@ class Hdf5Service {
   struct OpenFile {
     std::string path;
     FileIdentity identity;
-    hdf5::Handle handle;
-    bool has_file_addresses = true;  ///< whether HDF5's addresses are the file's (they are not behind a user block)
-    std::map<std::string, hdf5::Handle> datasets;
+    OpenHdf5 hdf5 = {};
   };
 
   OpenFile& open(const Hdf5Request& request);

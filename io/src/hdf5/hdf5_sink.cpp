@@ -183,10 +183,10 @@ Handle create_file(const std::string& path, WriteStatus& status) {
   return {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, properties.get(), access_list.get()), H5Fclose};
 }
 
-void seal_file(const std::string& path, WriteStatus& status) {
+void seal_file(const std::string& path, WriteStatus& status, const std::string& note) {
   if (status.error != 0) return;
   std::sort(status.rows.begin(), status.rows.end(), [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
-  status.error = append_seal(path, status.rows);
+  status.error = append_seal(path, status.rows, note);
 }
 
 }  // namespace scrm::hdf5

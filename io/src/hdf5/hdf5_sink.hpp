@@ -22,7 +22,8 @@ struct WriteStatus {
 /// be created. Needs the Lock.
 Handle create_file(const std::string& path, WriteStatus& status);
 
-/// Seals all but the rows of a file that was created here and is closed again; an errno that it met goes into `status`.
-void seal_file(const std::string& path, WriteStatus& status);
+/// Seals all but the rows of a file that was created here and is closed again, and keeps a note in the seal; an errno
+/// that it met goes into `status`.
+void seal_file(const std::string& path, WriteStatus& status, const std::string& note = "");
 
 }  // namespace scrm::hdf5

@@ -21,11 +21,16 @@ struct Extent {
 };
 
 /// Appends the seal; the errno when that fails, else 0. The bytes in `unsealed` (rows, which would take long to read
-/// before they are needed; in ascending order) do not count.
-int append_seal(const std::string& path, const std::vector<Extent>& unsealed);
+/// before they are needed; in ascending order) do not count. The note is kept in the seal, under its checksum.
+int append_seal(const std::string& path, const std::vector<Extent>& unsealed, const std::string& note = "");
 
 enum class SealStatus { absent, valid, broken };
-/// Absent too when the file cannot be read.
-SealStatus check_seal(const Descriptor& file);
+
+struct Seal {
+  SealStatus status = SealStatus::absent;  ///< too when the file cannot be read
+  std::string note;                        ///< of a valid one
+};
+
+Seal read_seal(const Descriptor& file);
 
 }  // namespace scrm

@@ -8,26 +8,13 @@
 #include <optional>
 
 #include "scrm/io/file/spelling.hpp"
+#include "shard/attribute_names.hpp"
 
 namespace scrm {
 namespace {
 
 [[noreturn]] void fail(const Hdf5File& file, const std::string& dataset, const std::string& message) {
   throw Error(ErrorKind::data, message, {.file = *file.path(), .dataset = dataset});
-}
-
-/// Names in one text with line breaks between them, or where it has none with commas.
-std::vector<std::string> split(const std::string& text) {
-  const char separator = text.find('\n') != std::string::npos ? '\n' : ',';
-  std::vector<std::string> names(1);
-  for (const char c : text) {
-    if (c == separator) {
-      names.emplace_back();
-    } else {
-      names.back() += c;
-    }
-  }
-  return names;
 }
 
 class HeaderReader {
@@ -59,8 +46,6 @@ class HeaderReader {
   void read_outcome();
   void read_action_kind();
   void read_names();
-  /// The names in an attribute, which must number `count`; none when there is no such attribute.
-  std::vector<std::string> names(const std::string& attribute, std::int64_t count, const char* thing) const;
   /// The number of rows where `loss` need not be there.
   void count_contexts();
   void read_loss();
@@ -151,34 +136,10 @@ void HeaderReader::read_outcome() {
   }
 }
 
-std::vector<std::string> HeaderReader::names(const std::string& attribute, std::int64_t count,
-                                             const char* thing) const {
-  AttributeValue value = file_.attribute("/", attribute);
-  if (!value.exists) return {};
-  if (value.texts.size() == 1 && count != 1) {
-    value.texts = split(value.texts.front());
-    value.count = static_cast<std::int64_t>(value.texts.size());
-    // Files of the first version say here how their columns were chosen, which may be a pattern and no list of names.
-    if (value.count != count) return {};
-  }
-  const std::string place = "attribute " + attribute;
-  if (value.texts.empty() && count > 0) fail(file_, place, "must be a list of names");
-  // There is always an action to name.
-  if (value.count > 0 && count == 0)
-    fail(file_, place, fmt::format("has {}, but there is no context", count_of(value.count, "name")));
-  if (value.count != count)
-    fail(file_, place, fmt::format("has {} for {}", count_of(value.count, "name"), count_of(count, thing)));
-  std::vector<std::string> sorted = value.texts;
-  std::sort(sorted.begin(), sorted.end());
-  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end()) fail(file_, place, fmt::format("has the name '{}' twice", *twice));
-  return value.texts;
-}
-
 void HeaderReader::read_names() {
-  header_.context_columns = names("context_columns", header_.features, "feature");
+  header_.context_columns = attribute_names(file_, "context_columns", header_.features, "feature");
   if (!options_.contexts_only && header_.action_kind != ActionKind::continuous) {
-    header_.action_names = names("action_names", header_.num_actions, "action");
+    header_.action_names = attribute_names(file_, "action_names", header_.num_actions, "action");
   }
 }
 

@@ -7,12 +7,15 @@
 
 #include "array/chunked_dataset.hpp"
 #include "file/descriptor.hpp"
+#include "hdf5/answer_sheet.hpp"
 #include "hdf5/attributes.hpp"
+#include "hdf5/hdf5_file.hpp"
 #include "hdf5/hdf5_handle.hpp"
 #include "hdf5/hdf5_sink.hpp"
 #include "scrm/io/file/atomic_file.hpp"
 #include "scrm/io/file/error.hpp"
 #include "shard/rows/encoded_rows.hpp"
+#include "shard/shard_header.hpp"
 
 namespace scrm {
 namespace {
@@ -55,6 +58,8 @@ struct ShardWriter::Impl {
   void create_columns(std::int64_t rows);
   void append_sparse(const EncodedRows& encoded);
   void close();
+  /// What readers will want to know of the file, which is still open: the note of its seal.
+  std::string answers();
   /// Throws when the disk refused a write; HDF5 itself is never told.
   void check_writes() const;
   [[noreturn]] void fail(const std::string& what) const;
@@ -203,9 +208,28 @@ void ShardWriter::Impl::close() {
   bool good = true;
   if (sparse) good = sparse->indptr.close() && sparse->indices.close() && sparse->values.close();
   for (ChunkedDataset& dataset : datasets) good = dataset.close() && good;
+  const std::string note = good && status.error == 0 ? answers() : "";
   if (!handle.reset() || !good) fail("cannot finish the file");
-  hdf5::seal_file(file.temporary_path(), status);
+  hdf5::seal_file(file.temporary_path(), status, note);
   check_writes();
+}
+
+std::string ShardWriter::Impl::answers() {
+  AnswerSheet sheet;
+  OpenHdf5 open{std::move(handle)};
+  try {
+    const Hdf5File finished(file.temporary_path(), open, sheet);
+    const bool logged = schema.stage == RowStage::logged;
+    read_shard_header(finished, {.all_targets = true, .sole_model = true, .cluster = true, .contexts_only = !logged});
+  } catch (const Error& error) {
+    // A file without any rows to read has no more to say. But the same command writes the same bytes, or none.
+    if (error.kind() == ErrorKind::file)
+      throw Error(ErrorKind::file, "cannot be read as it was written, nothing appeared under this name",
+                  {.file = file.path()});
+  }
+  open.datasets.clear();
+  handle = std::move(open.handle);
+  return sheet.note();
 }
 
 void ShardWriter::Impl::commit() {

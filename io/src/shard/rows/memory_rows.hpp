@@ -2,8 +2,8 @@
 #pragma once
 
 #include "scrm/io/shard/memory_shard.hpp"
-#include "shard/shard_header.hpp"
 #include "shard/rows/shard_rows.hpp"
+#include "shard/shard_header.hpp"
 
 namespace scrm {
 

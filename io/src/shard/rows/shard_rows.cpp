@@ -3,54 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <numbers>
 #include <optional>
 #include <type_traits>
 
 #include "audit/bad_rows.hpp"
 #include "scrm/io/file/spelling.hpp"
+#include "shard/rows/log_products.hpp"
 #include "shard/rows/transpose.hpp"
 
 namespace scrm {
 namespace {
-
-// Rows whose products are formed together: two cache lines of every column.
-constexpr int kProductRows = 16;
 
 // Of contexts that stay row by row: a block of them, 512 KiB, is still in cache when it is used.
 constexpr std::size_t kMaxRowBytes = 256;
 
 // Pieces of a block are a multiple of this many rows, so that the columns of each but the last begin on a cache line.
 constexpr std::size_t kPieceGrain = 16;
-
-/// out[i] = log of the product over columns of labels[i]. Mantissas in [1, 2) multiply and exponents add, so that one
-/// logarithm a row is enough and hundreds of labels do not underflow.
-void log_products(const double* labels, int rows, int columns, double* out) noexcept {
-  constexpr std::uint64_t kMantissa = (std::uint64_t{1} << 52) - 1;
-  constexpr std::uint64_t kOne = std::uint64_t{1023} << 52;
-  constexpr int kFactorsAtOnce = 512;  // 2^512 is far from overflow
-  std::fill_n(out, rows, 0.0);
-  for (int first = 0; first < columns; first += kFactorsAtOnce) {
-    double product[kProductRows];
-    std::int64_t exponent[kProductRows] = {};
-    std::fill_n(product, kProductRows, 1.0);
-    for (int k = first; k < std::min(first + kFactorsAtOnce, columns); ++k) {
-      const double* column = labels + std::int64_t{k} * kBlockRows;
-      for (int i = 0; i < rows; ++i) {
-        // Subnormal numbers have no mantissa in [1, 2) until they are scaled.
-        const bool tiny = column[i] < 0x1p-1000;
-        const auto bits = std::bit_cast<std::uint64_t>(tiny ? column[i] * 0x1p+100 : column[i]);
-        exponent[i] += static_cast<std::int64_t>(bits >> 52) - (tiny ? 1123 : 1023);
-        product[i] *= std::bit_cast<double>((bits & kMantissa) | kOne);
-      }
-    }
-    for (int i = 0; i < rows; ++i) {
-      out[i] += std::log(product[i]) + static_cast<double>(exponent[i]) * std::numbers::ln2;
-    }
-  }
-}
 
 /// Rows that are read and decoded together.
 std::int64_t piece_rows(std::size_t row_bytes) noexcept {
@@ -290,11 +258,7 @@ void BlockDecoder::decode_propensity(const Part& part) {
 }
 
 void BlockDecoder::multiply_labels(const Part& part) {
-  const double* labels = out_.label_propensity() + part.at;
-  double* out = out_.propensity() + part.at;
-  for (int i = 0; i < part.rows; i += kProductRows) {
-    log_products(labels + i, std::min(kProductRows, part.rows - i), schema_.num_actions, out + i);
-  }
+  log_products(out_.label_propensity() + part.at, part.rows, schema_.num_actions, out_.propensity() + part.at);
 }
 
 void BlockDecoder::decode_model(const Part& part) {

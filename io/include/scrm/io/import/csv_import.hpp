@@ -1,7 +1,9 @@
 /// CSV import: the columns of text files, by name, to the shards of a logged data set.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -42,6 +44,11 @@ struct CsvImport : ImportOutput {
   std::optional<UnseenLevel> unseen;     ///< default other
   std::optional<Impute> impute;          ///< default error
   std::string encoding;                  ///< file to write the recipe to, or to use it from where it is there
+
+  /// Runs task(0) … task(count − 1), on several threads where it has them, and returns when all are done. Null: one
+  /// after another. Neither this nor `threads`, which says how many there are, changes what is written.
+  std::function<void(std::size_t count, const std::function<void(std::size_t)>& task)> parallel = {};
+  int threads = 1;
 };
 
 /// Runs the import in constant memory. Either all shards appear or none: the first bad row (unless skip_bad_rows) and
