@@ -24,9 +24,22 @@ def terms(w, y):
             "snips": (snips, w * (y - snips) / w.mean(), math.sqrt((w**2 * (y - snips) ** 2).sum()) / w.sum())}
 
 
-def automatic(value, error, d, degrees=None, level=0.95, own=None):
-    """As engine/src/estimate/intervals/automatic.hpp says it; d is what each group adds, and of a difference `own` what it
-    adds to the value."""
+def expected(w, y, b=0.0, away=0.0):
+    """Skewness and concentration of the mean of (w - away) (y - b) if weights met losses as the policy meets them."""
+    moments = [np.mean((w - away) ** j) * np.sum(w * (y - b) ** j) / w.sum() for j in range(5)]
+    _, first, second, third, fourth = moments
+    variance = second - first**2
+    return ((third - 3 * first * second + 2 * first**3) / (variance**1.5 * math.sqrt(len(w))),
+            (fourth - 4 * first * third + 6 * first**2 * second - 3 * first**4) / (variance**2 * len(w)))
+
+
+def expected_of(name, w, y, away=0.0):
+    return expected(w, y, 0.0 if name == "ips" else (w * y).sum() / w.sum(), away)
+
+
+def automatic(value, error, d, degrees=None, level=0.95, own=None, foreseen=(0.0, 0.0)):
+    """As engine/src/estimate/intervals/automatic.hpp says it; d is what each group adds, of a difference `own` what it
+    adds to the value, and `foreseen` the skewness and concentration that are expected of single rows."""
     g, k, groups = (d**3).sum() / (d**2).sum() ** 1.5, (d**4).sum() / (d**2).sum() ** 2, len(d)
     both_sides = False
     if own is not None:
@@ -34,17 +47,26 @@ def automatic(value, error, d, degrees=None, level=0.95, own=None):
         if abs(hidden) > abs(g):
             g, k, both_sides = hidden, max(k, (own**4).sum() / (own**2).sum() ** 2), True
     degrees = degrees or groups - 1
-    plain = stats.t.ppf((1 + level) / 2, degrees)
-    share = min(max((abs(g) - 0.1) / 0.15, 0), 1)
+    plain, z = stats.t.ppf((1 + level) / 2, degrees), stats.norm.ppf((1 + level) / 2)
+    foreseen_g, foreseen_k = np.clip(foreseen[0], -3, 3), foreseen[1]
+    share = min(max((max(abs(g), abs(foreseen_g)) - 0.12) / 0.28, 0), 1)
     if share == 0:
         return value - plain * error, value + plain * error
-    q = plain + share * (stats.t.ppf((1 + level) / 2, min(max(2 / (k - 1 / groups), 1), degrees)) - plain)
-    skew = share * (1 + 2 * min(max(k / g**2 - 1, 0), 0.35)) * g
+    spread = max(k, min(foreseen_k, 1)) - 1 / groups
+    q = plain + share * (stats.t.ppf((1 + level) / 2, min(max(2 / spread, 1), degrees)) - plain)
 
-    def hall(t):
-        return 3 / skew * (np.cbrt(1 + skew * (t - skew / 6)) - 1)
+    def end(sign):
+        skew = 0.0
+        for one, many in ((g, k), (foreseen_g, foreseen_k)):
+            if sign * one > 0:
+                skew = max(skew, abs(one) * (1 + 2 * min(max(many / one**2 - 1, 0), 0.5)))
+        if skew == 0:
+            return q
+        events = 1 / min(skew, 3) ** 2
+        limit = (events + 1) * (1 - 1 / (9 * (events + 1)) + z / (3 * math.sqrt(events + 1))) ** 3
+        return max(q, plain + share * ((limit - events) / math.sqrt(events) - z))
 
-    low, high = max(q, hall(q)), max(q, -hall(-q))
+    low, high = end(-1), end(1)
     if both_sides:
         low = high = max(low, high)
     return value - low * error, value + high * error

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "scrm/kernels/weights/logged_difference.hpp"
-#include "support/rows/columns.hpp"
 #include "support/every_isa.hpp"
 #include "support/reference/reference.hpp"
+#include "support/rows/columns.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

@@ -13,8 +13,8 @@
 #include "scrm/kernels/scores/score_gradients.hpp"
 #include "scrm/kernels/scores/scores.hpp"
 #include "scrm/kernels/weights/weights.hpp"
-#include "support/rows/columns.hpp"
 #include "support/every_isa.hpp"
+#include "support/rows/columns.hpp"
 #include "support/rows/gaussian_rows.hpp"
 
 using namespace scrm;

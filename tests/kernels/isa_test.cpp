@@ -13,8 +13,8 @@
 #include "scrm/kernels/scores/scores.hpp"
 #include "scrm/kernels/weights/weight_sums.hpp"
 #include "scrm/kernels/weights/weights.hpp"
-#include "support/rows/columns.hpp"
 #include "support/every_isa.hpp"
+#include "support/rows/columns.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "scrm/kernels/block.hpp"
-#include "support/rows/columns.hpp"
 #include "support/every_isa.hpp"
+#include "support/rows/columns.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

@@ -9,8 +9,8 @@
 #include <random>
 #include <vector>
 
-#include "support/rows/columns.hpp"
 #include "support/every_isa.hpp"
+#include "support/rows/columns.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

@@ -38,9 +38,10 @@ FinalSums add_top_rows(WeightSums sums, const WeightOptions& rules) {
   return {sums, clip};
 }
 
-/// Moments of the estimator's terms t(w) y; `given` are those of the policy's given transforms.
-const Moments& terms_of(const Estimator& estimator, const WeightSums& sums, const ExtraTerms& extra,
-                        const Moments* given) {
+/// Moments of the estimator's terms t(w) y, of a policy (WeightSums) or of two that differ (FinalDifference); `given`
+/// are those of its given transforms.
+template <class Sums>
+const Moments& terms_of(const Estimator& estimator, const Sums& sums, const ExtraTerms& extra, const Moments* given) {
   switch (estimator.transform) {
     case WeightTransform::clip:
       return sums.clipped;
@@ -54,32 +55,17 @@ const Moments& terms_of(const Estimator& estimator, const WeightSums& sums, cons
   return sums.ips;
 }
 
-/// The same for the differences of terms.
-const Moments& difference_terms_of(const Estimator& estimator, const FinalDifference& all, const ExtraTerms& extra,
-                                   const Moments* given) {
-  switch (estimator.transform) {
-    case WeightTransform::clip:
-      return all.clipped;
-    case WeightTransform::ix:
-      return all.ix;
-    case WeightTransform::given:
-      return given[extra.index(estimator)];
-    case WeightTransform::none:
-      break;
-  }
-  return all.ips;
-}
-
 std::optional<double> if_finite(double value) {
   return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
 }
 
-/// `error` is the standard error of the mean weight.
-Diagnostics diagnose(const WeightSums& sums, double error) {
+/// `error` is the standard error of the mean weight; one cluster has none.
+Diagnostics diagnose(const WeightSums& sums, const std::optional<double>& error) {
   Diagnostics out;
   const Moments& w = sums.weight;
   const double mean = w.true_mean();
   out.mean_weight = if_finite(mean);
+  bool certain = false;
   if (w.count > 1) {
     // Weights that differ from one by rounding alone are one, however little they spread; a spread that is rounding
     // alone is none.
@@ -87,13 +73,14 @@ Diagnostics diagnose(const WeightSums& sums, double error) {
     const double deviation = w.standard_deviation();
     const bool one = std::abs(mean - 1) < kRounding;
     const bool spread = deviation > kRounding * mean;
-    out.mean_weight_z = one ? 0.0 : (spread ? if_finite((mean - 1) / error) : std::nullopt);
+    out.mean_weight_z = one ? 0.0 : (spread && error ? if_finite((mean - 1) / *error) : std::nullopt);
+    certain = !out.mean_weight_z && (!spread || error);
   }
   if (w.mean > 0) out.ess = if_finite(effective_sample_size(w));
   const double largest = sums.top.entries[0].weight;
   out.max_weight = if_finite(largest);
   if (w.mean > 0) out.max_weight_share = if_finite(std::ldexp(largest, -w.exponent) / w.mean / w.count);
-  add_weight_warnings(w.count, out);
+  add_weight_warnings(w.count, certain, out);
   return out;
 }
 
@@ -229,8 +216,9 @@ PolicyReport report_policy(const ReportInputs& in, const std::vector<FinalSums>&
                            const KnownBounds& bounds, std::span<const EstimateFacts> facts, IntervalDoubts& doubts) {
   PolicyReport out;
   const Moments& weight = finals[p].weights.weight;
-  out.diagnostics = diagnose(finals[p].weights, in.clustered ? doubts.weights->standard_error
-                                                             : weight.standard_deviation() / std::sqrt(weight.count));
+  std::optional<double> error = weight.standard_deviation() / std::sqrt(weight.count);
+  if (in.clustered) error = in.groups.groups > 1 ? std::optional(doubts.weights->standard_error) : std::nullopt;
+  out.diagnostics = diagnose(finals[p].weights, error);
   Overflows overflows;
   std::optional<Estimate> likelihood;
   for (std::size_t e = 0; e < in.chosen[p].size(); ++e) {
@@ -252,6 +240,13 @@ PolicyReport report_policy(const ReportInputs& in, const std::vector<FinalSums>&
   if (std::find(in.chosen[p].begin(), in.chosen[p].end(), &kDmEstimator) != in.chosen[p].end())
     out.diagnostics.warnings.emplace_back(
         "dm: its interval knows nothing of the model's bias, which no number of rows removes; dr corrects it");
+  // An α that was given may take that much off the weights.
+  const bool additive = std::find(in.chosen[p].begin(), in.chosen[p].end(), &kAdditiveEstimator) != in.chosen[p].end();
+  if (additive && !in.options.alpha && in.groups.groups > 1) {
+    const std::size_t column = in.groups.layout.policy(p) + GroupLayout::kOwn + 1;
+    add_label_weight_warning(in.totals[column] / in.totals[GroupLayout::kRows],
+                             shape_of_label_weights(in.groups, in.totals, p).standard_error, out.diagnostics);
+  }
   if (likelihood) out.estimates.push_back(*likelihood);
   add_overflow_warnings(overflows, out.diagnostics);
   return out;
@@ -298,7 +293,7 @@ void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals
     const bool own_is_whole = std::any_of(report.estimates.begin(), report.estimates.end(), [&](const Estimate& own) {
       return own.estimator == estimator.name && own.low && own.high;
     });
-    totals.terms = difference_terms_of(estimator, all, in.extra, given);
+    totals.terms = terms_of(estimator, all, in.extra, given);
     if (facts[e].shape) totals.group_error = facts[e].shape->standard_error;
     totals.policy = estimator.point(totals_for(in, finals, p, estimator));
     totals.baseline =

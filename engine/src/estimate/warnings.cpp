@@ -35,6 +35,14 @@ void add_overflow_warnings(const Overflows& overflows, Diagnostics& diagnostics)
   warn(overflows.intervals, "the interval", ": it is left out");
 }
 
+void add_label_weight_warning(double mean, double error, Diagnostics& diagnostics) {
+  if (!(std::abs(mean) > kSuspiciousZ * error) || rounds_to_one(1 + mean)) return;
+  diagnostics.warnings.push_back(fmt::format(
+      "additive: the weights of the labels add up to {:.4g} {} than their number ({:.1f} standard errors away): the "
+      "recorded label_propensity is wrong, or the logging policy never sets or never leaves out some label",
+      std::abs(mean), mean > 0 ? "more" : "less", std::abs(mean) / error));
+}
+
 void add_underflow_warning(const Moments& loss, bool reward, Diagnostics& diagnostics) {
   if (!squares_vanish(loss)) return;
   const char* what = reward ? "rewards" : "losses";
@@ -45,11 +53,12 @@ void add_underflow_warning(const Moments& loss, bool reward, Diagnostics& diagno
 }
 
 void IntervalDoubts::add(const std::string& name, const Shape& shape) {
-  if (!is_doubtful(shape)) return;
-  if (shape.varies())
-    add_decided_by_few(name, shape);
-  else
+  if (!shape.varies())
     without_spread.push_back(name);
+  else if (is_decided_by_few(shape))
+    add_decided_by_few(name, shape);
+  else if (hides_large_terms(shape))
+    hiding.push_back(name);
 }
 
 void IntervalDoubts::add_difference(const std::string& name, const Shape& shape) {
@@ -67,7 +76,7 @@ bool IntervalDoubts::has(const std::string& name) const {
   const auto in = [&name](const std::vector<std::string>& names) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  return in(decided_by_few) || in(without_spread);
+  return in(decided_by_few) || in(without_spread) || in(hiding);
 }
 
 void add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double rows, Diagnostics& diagnostics) {
@@ -85,18 +94,31 @@ void add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double 
                                                  : (clustered ? "clusters decide" : "rows decide"),
                                    clustered ? "log more of them" : kAdvice));
   }
+  if (!doubts.hiding.empty()) {
+    warnings.push_back(fmt::format(
+        "{}: hardly any row has a large weight and one of the outcomes that count, so that the rows seen do "
+        "not show how much estimates vary, and the interval may not hold; {}",
+        fmt::join(doubts.hiding, ", "), kAdvice));
+  }
   const bool said = std::any_of(warnings.begin(), warnings.end(), [](const std::string& warning) {
     return warning.find("effective sample size") != std::string::npos;
   });
-  if (doubts.weights && diagnostics.ess && !said && are_weights_doubtful(*doubts.weights, *diagnostics.ess, rows)) {
-    warnings.push_back(
-        fmt::format("the effective sample size is {:.0f} of {:.0f} rows, with heavy weights among them: rows of a kind "
-                    "that was not logged could change the estimates, and intervals may not hold",
-                    *diagnostics.ess, rows));
-  }
+  if (!doubts.weights || !diagnostics.ess || said) return;
+  // Rows of one cluster are worth less than they are: it is clusters that weights have to be spread over.
+  const double all = clustered ? doubts.weights->groups : rows;
+  const double effective =
+      clustered ? doubts.weights->effective_groups(diagnostics.mean_weight.value_or(NAN)) : *diagnostics.ess;
+  if (!are_weights_doubtful(*doubts.weights, effective, all)) return;
+  const std::string size = clustered
+                               ? fmt::format("weights are spread over {:.0f} of {:.0f} clusters", effective, all)
+                               : fmt::format("the effective sample size is {:.0f} of {:.0f} rows", effective, all);
+  warnings.push_back(fmt::format(
+      "{}, with heavy weights among them: rows of a kind that was not logged could change the estimates, and "
+      "intervals may not hold",
+      size));
 }
 
-void add_weight_warnings(double rows, Diagnostics& diagnostics) {
+void add_weight_warnings(double rows, bool certain, Diagnostics& diagnostics) {
   std::vector<std::string>& warnings = diagnostics.warnings;
   if (rows < 2) {
     warnings.push_back("there is only one row: no variance, no standard error and no interval can be given");
@@ -107,7 +129,6 @@ void add_weight_warnings(double rows, Diagnostics& diagnostics) {
     return;
   }
   const double z = diagnostics.mean_weight_z.value_or(0);
-  const bool certain = rows > 1 && diagnostics.mean_weight && !diagnostics.mean_weight_z;  // no spread, and not one
   if ((std::abs(z) > kSuspiciousZ || certain) && !rounds_to_one(diagnostics.mean_weight.value_or(NAN))) {
     warnings.push_back(
         fmt::format("weights average {:.4g} instead of 1{}: the recorded propensities are wrong, or the logging policy "
@@ -116,7 +137,8 @@ void add_weight_warnings(double rows, Diagnostics& diagnostics) {
                     diagnostics.mean_weight.value_or(NAN),
                     certain ? "" : fmt::format(" ({:.1f} standard errors away)", std::abs(z))));
   }
-  if (diagnostics.ess && *diagnostics.ess < kSmallEssShare * rows) {
+  diagnostics.small_ess = diagnostics.ess && *diagnostics.ess < kSmallEssShare * rows;
+  if (diagnostics.small_ess) {
     warnings.push_back(
         fmt::format("the effective sample size is {:.0f} of {:.0f} rows ({:.2g} %): this policy is too far from the "
                     "logged one for these "

@@ -18,12 +18,16 @@ struct Overflows {
 /// Says which numbers are missing because losses or weights are too large for them, and what to do.
 void add_overflow_warnings(const Overflows& overflows, Diagnostics& diagnostics);
 
+/// Says so where the weights of single labels do not average to one: `mean` is that of Σ_k (w_k − 1), which should be
+/// zero, and `error` its standard error.
+void add_label_weight_warning(double mean, double error, Diagnostics& diagnostics);
+
 /// Says so where losses are so small that their squares vanish, and standard errors with them.
 void add_underflow_warning(const Moments& loss, bool reward, Diagnostics& diagnostics);
 
 /// Estimates whose intervals may not hold what they say, by reason.
 struct IntervalDoubts {
-  std::vector<std::string> decided_by_few, without_spread;
+  std::vector<std::string> decided_by_few, without_spread, hiding;
   double fewest = 0;             ///< rows (or clusters) that decide the worst of them
   std::optional<Shape> weights;  ///< of the mean weight
 
@@ -40,6 +44,7 @@ struct IntervalDoubts {
 void add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double rows, Diagnostics& diagnostics);
 
 /// Adds the warnings that weights call for: their mean is not one, few rows count, one row dominates, one row only.
-void add_weight_warnings(double rows, Diagnostics& diagnostics);
+/// `certain`: they are all the same, and not one.
+void add_weight_warnings(double rows, bool certain, Diagnostics& diagnostics);
 
 }  // namespace scrm

@@ -12,8 +12,7 @@
 namespace scrm {
 namespace {
 
-// Beside its rows, what the evaluation of a log holds: sums, scratch, a report; and bootstrap replicates.
-constexpr std::size_t kEvaluationBytes = std::size_t{1} << 20;
+// What bootstrap replicates add to an evaluation.
 constexpr std::size_t kBootstrapBytes = std::size_t{8} << 20;
 
 constexpr const char* kDifference = "-difference";
@@ -113,8 +112,7 @@ class LogRunner {
           continue;
         }
         const double truth = difference ? design.value - design.logged_mean : design.value;
-        tally.add(*estimate, normal.find(design.estimators[e], difference), truth,
-                  !outcome.report->diagnostics.warnings.empty());
+        tally.add(*estimate, normal.find(design.estimators[e], difference), truth, outcome.report->diagnostics);
       }
     }
   }

@@ -55,8 +55,11 @@ struct StudyDesign {
   std::function<void(RandomStream&, std::int64_t row, Actor, DrawnRow&)> draw = {};
 };
 
-/// All designs, in the order people should read them.
+/// The designs of a study unless others are named, in the order people should read them.
 const std::vector<StudyDesign>& study_designs();
+
+/// Those of make_further_designs(): more of each kind, on which the rule of the default interval was found.
+const std::vector<StudyDesign>& further_study_designs();
 
 /// The design of that name; a usage Error says which there are.
 const StudyDesign& find_study_design(const std::string& name);
@@ -81,5 +84,8 @@ std::uint64_t bootstrap_seed(const StudyDesign& design, const LogKey& key);
 
 /// Bytes that a log of so many rows holds.
 std::size_t log_bytes(const StudyDesign& design, std::int64_t rows);
+
+/// What the evaluation of a log holds beside its rows: sums, scratch, a report.
+inline constexpr std::size_t kEvaluationBytes = std::size_t{1} << 20;
 
 }  // namespace scrm

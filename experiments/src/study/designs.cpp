@@ -24,20 +24,19 @@ int draw_action(const std::vector<double>& chances, RandomStream& stream) {
   return static_cast<int>(action);
 }
 
+}  // namespace
+
 ActionChances few_actions() {
   return {{std::begin(kFewActions), std::end(kFewActions)}, std::vector<double>(std::size(kFewActions), 0.2)};
 }
 
-/// 0 or 1, with a chance for each action.
-StudyDesign zero_one(ActionChances chances, const std::function<double(int)>& chance) {
+StudyDesign zero_one_design(ActionChances chances, const std::function<double(int)>& chance) {
   StudyDesign design = categorical_design(
       std::move(chances),
       [chance](int action, RandomStream& stream) { return stream.uniform() < chance(action) ? 1.0 : 0.0; }, chance);
   design.outcome_range = OutcomeRange{0, 1};
   return design;
 }
-
-}  // namespace
 
 StudyDesign categorical_design(ActionChances chances, std::function<double(int, RandomStream&)> loss,
                                const std::function<double(int)>& mean) {
@@ -82,7 +81,7 @@ StudyDesign rare_outcomes(double rate, bool logged_target) {
   for (int k = 1; k <= kActions; ++k) total += 1.0 / k;
   for (int k = 1; k <= kActions; ++k) chances.logging.push_back(1.0 / k / total);
   chances.target = logged_target ? chances.logging : std::vector<double>(kActions, 1.0 / kActions);
-  return zero_one(std::move(chances), [rate](int action) { return rate * (0.5 + action / (kActions - 1.0)); });
+  return zero_one_design(std::move(chances), [rate](int action) { return rate * (0.5 + action / (kActions - 1.0)); });
 }
 
 StudyDesign little_exploration(double rate, bool one_item) {
@@ -90,7 +89,7 @@ StudyDesign little_exploration(double rate, bool one_item) {
   ActionChances chances{std::vector<double>(kItems, 0.01), std::vector<double>(kItems, one_item ? 0.0 : 0.1)};
   chances.logging.front() = 0.91;
   if (one_item) chances.target.back() = 1;
-  return zero_one(std::move(chances), [rate](int item) { return item == 0 ? rate / 2 : rate; });
+  return zero_one_design(std::move(chances), [rate](int item) { return item == 0 ? rate / 2 : rate; });
 }
 
 StudyDesign heavy_losses(const std::function<double(RandomStream&)>& draw, double mean) {
@@ -100,41 +99,40 @@ StudyDesign heavy_losses(const std::function<double(RandomStream&)>& draw, doubl
       [mean, scale](int action) { return scale(action) * mean; });
 }
 
-StudyDesign shifted_labels() {
-  constexpr double kShift = 0.15;
+StudyDesign shifted_labels(int labels, double shift) {
   constexpr double kRelevant = 0.7;  // chance of a bit that should be set
   const auto logging = [](int k) { return 0.3 + 0.05 * k; };
   const auto miss = [](double set) { return set * (1 - kRelevant) + (1 - set) * kRelevant; };
   StudyDesign design;
   design.action_kind = ActionKind::multilabel;
-  design.num_actions = kStudyLabels;
+  design.num_actions = labels;
   design.estimators = {"ips", "snips", "additive"};
   design.outcome_range = OutcomeRange{0, 1};
-  design.policy = Policy{.kind = PolicyKind::multilabel, .outputs = kStudyLabels, .theta = {}};
+  design.policy = Policy{.kind = PolicyKind::multilabel, .outputs = labels, .theta = {}};
   double largest = 1;
-  for (int k = 0; k < kStudyLabels; ++k) {
-    const double p = logging(k), q = p + kShift;
+  for (int k = 0; k < labels; ++k) {
+    const double p = logging(k), q = p + shift;
     design.policy->theta.push_back(std::log(q / (1 - q)));
-    design.value += miss(q) / kStudyLabels;
-    design.logged_mean += miss(p) / kStudyLabels;
+    design.value += miss(q) / labels;
+    design.logged_mean += miss(p) / labels;
     largest *= std::max(q / p, (1 - q) / (1 - p));
   }
   design.max_weight = largest * (1 + kRounding);
-  design.draw = [logging](RandomStream& stream, std::int64_t, Actor actor, DrawnRow& row) {
+  design.draw = [logging, labels, shift](RandomStream& stream, std::int64_t, Actor actor, DrawnRow& row) {
     row.propensity = row.target = 1;
     row.loss = 0;
-    for (int k = 0; k < kStudyLabels; ++k) {
+    for (int k = 0; k < labels; ++k) {
       const auto label = static_cast<std::size_t>(k);
-      const double p = logging(k), q = p + kShift;
+      const double p = logging(k), q = p + shift;
       const bool set = stream.uniform() < (actor == Actor::logging ? p : q);
       const bool relevant = stream.uniform() < kRelevant;
       row.bits[label] = set;
       row.label_propensity[label] = set ? p : 1 - p;
       row.propensity *= row.label_propensity[label];
       row.target *= set ? q : 1 - q;
-      row.loss += set != relevant ? 1.0 / kStudyLabels : 0;
+      row.loss += set != relevant ? 1.0 / labels : 0;
     }
-    row.loss = std::min(row.loss, 1.0);  // eight eighths, whatever they round to
+    row.loss = std::min(row.loss, 1.0);  // all of them, whatever they round to
   };
   return design;
 }

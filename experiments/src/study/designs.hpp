@@ -17,6 +17,12 @@ struct ActionChances {
 StudyDesign categorical_design(ActionChances chances, std::function<double(int action, RandomStream&)> loss,
                                const std::function<double(int action)>& mean);
 
+/// Five actions with chances 0.4, 0.3, 0.15, 0.1, 0.05, and a uniform target.
+ActionChances few_actions();
+
+/// Losses 0 or 1, with a chance for each action.
+StudyDesign zero_one_design(ActionChances chances, const std::function<double(int action)>& chance);
+
 /// Logging N(0, 1), target N(shift, 1), loss level + (a + noise) / 2 with standard normal noise: the value is
 /// level + shift / 2.
 StudyDesign gaussian_shift(double shift, double level);
@@ -29,12 +35,12 @@ StudyDesign rare_outcomes(double rate, bool logged_target);
 /// rate/2 for the first item and `rate` for the others. Target: uniform, or always the last item.
 StudyDesign little_exploration(double rate, bool one_item);
 
-/// Five actions with chances 0.4, 0.3, 0.15, 0.1, 0.05, uniform target; action k costs 1 + k/4 times a draw of mean
-/// `mean`.
+/// few_actions(); action k costs 1 + k/4 times a draw of mean `mean`.
 StudyDesign heavy_losses(const std::function<double(RandomStream&)>& draw, double mean);
 
-/// Eight independent bits and labels, Hamming loss; logging probabilities 0.3 to 0.65, each 0.15 more in the target.
-StudyDesign shifted_labels();
+/// Independent bits and labels, at most eight, Hamming loss; logging probabilities 0.3, 0.35, …, each `shift` more in
+/// the target.
+StudyDesign shifted_labels(int labels, double shift);
 
 /// Five actions as in heavy_losses, losses N(k/4, 1), propensities recorded a fifth too large.
 StudyDesign wrong_propensities();

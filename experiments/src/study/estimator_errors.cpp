@@ -18,9 +18,6 @@
 namespace scrm {
 namespace {
 
-// Beside its rows, what the evaluation of a log holds: sums, scratch, a report.
-constexpr std::size_t kEvaluationBytes = std::size_t{1} << 20;
-
 EvaluateOptions evaluation_of(DrawnLog& log, std::vector<std::string> estimators, const PassOptions& pass) {
   EvaluateOptions evaluation;
   evaluation.estimators = std::move(estimators);
@@ -80,7 +77,7 @@ void add_log(const LogKey& key, ErrorGroup& group) {
 }
 
 /// What estimators make of every log is held to the end.
-std::vector<ErrorGroup> make_groups(const EstimatorStudyOptions& options, MemoryLedger& ledger) {
+std::vector<ErrorGroup> make_groups(const StudyOptions& options, MemoryLedger& ledger) {
   std::vector<ErrorGroup> groups;
   for (const StudyDesign* design : options.designs) {
     for (const std::int64_t rows : options.rows.empty() ? design->rows : options.rows) {
@@ -120,7 +117,7 @@ EstimatorRecord record_of(const ErrorGroup& group, std::size_t estimator, std::i
 
 }  // namespace
 
-std::vector<EstimatorRecord> run_estimator_study(const EstimatorStudyOptions& options) {
+std::vector<EstimatorRecord> run_estimator_study(const StudyOptions& options) {
   require_log_counts(options.logs, options.rows);
   MemoryLedger ledger(options.memory);
   std::vector<ErrorGroup> groups = make_groups(options, ledger);

@@ -6,6 +6,7 @@
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/spelling.hpp"
 #include "study/designs.hpp"
+#include "study/further_designs.hpp"
 
 namespace scrm {
 namespace {
@@ -66,8 +67,8 @@ std::vector<StudyDesign> make_designs() {
   out.push_back(named("heavy-lognormal", "lognormal losses, sigma 1.5", heavy_lognormal()));
   out.push_back(named("heavy-pareto", "Pareto losses, shape 2.5", heavy_pareto()));
   out.push_back(named("heavy-revenue", "3 % of the rows have a lognormal loss, the others none", heavy_revenue()));
-  out.push_back(
-      named("multilabel", "8 independent bits, each likelier by 0.15 in the target, Hamming loss", shifted_labels()));
+  out.push_back(named("multilabel", "8 independent bits, each likelier by 0.15 in the target, Hamming loss",
+                      shifted_labels(8, 0.15)));
   out.push_back(named("offset-1000", "far-0.5 with losses around 1000", gaussian_shift(0.5, 1000)));
   out.push_back(
       named("wrong-propensities", "recorded 20 % too large: a warning is wanted, not coverage", wrong_propensities()));
@@ -82,11 +83,18 @@ const std::vector<StudyDesign>& study_designs() {
   return designs;
 }
 
+const std::vector<StudyDesign>& further_study_designs() {
+  static const std::vector<StudyDesign> designs = make_further_designs();
+  return designs;
+}
+
 const StudyDesign& find_study_design(const std::string& name) {
   std::vector<std::string> known;
-  for (const StudyDesign& design : study_designs()) {
-    if (design.name == name) return design;
-    known.push_back(design.name);
+  for (const std::vector<StudyDesign>* designs : {&study_designs(), &further_study_designs()}) {
+    for (const StudyDesign& design : *designs) {
+      if (design.name == name) return design;
+      known.push_back(design.name);
+    }
   }
   const std::string meant = did_you_mean(name, known);
   throw Error(ErrorKind::usage, fmt::format("there is no design '{}'; there are {}{}{}", name, fmt::join(known, ", "),

@@ -283,9 +283,17 @@ void compute_logged_difference(const Block& block, double* weights, const Weight
                                                                                entry.row};
   }
   const IncludedRows rows = without_top(block, out.top, weights);
+  // Weights near one leave few digits of their difference to it unless that is formed row by row. Where none is much
+  // larger, as those of the logging policy itself, this is likely: the joint sums would be formed for nothing.
+  constexpr double kNearOne = 1e-4, kMuchLarger = 1.01, kSurely = 0.99;
+  if (out.top.entries[0].weight < kMuchLarger) {
+    compute_difference_sums(block, weights, out.top, {}, options, difference);
+    if (difference.squared_difference.weight < kSurely * kNearOne * rows.count) {
+      run_fused(rows, options, out);
+      return;
+    }
+  }
   HWY_DYNAMIC_DISPATCH(joint_sums_impl)(rows, options, out, difference);
-  // Weights near one leave few digits of their difference to it unless that is formed row by row.
-  constexpr double kNearOne = 1e-4;
   if (difference.squared_difference.weight < kNearOne * rows.count)
     compute_difference_sums(block, weights, out.top, {}, options, difference);
 }

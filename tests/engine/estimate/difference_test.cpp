@@ -1,7 +1,6 @@
 // labels: slow threads statistical
 #include <doctest/doctest.h>
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/io/file/error.hpp"
 #include "support/reference/check_report.hpp"
+#include "support/reference/difference_reference.hpp"
 #include "support/rows/random_rows.hpp"
 
 using namespace scrm;
@@ -18,72 +18,6 @@ using reference::Real;
 using reference::Reals;
 
 namespace {
-
-/// One side of a difference as the reference sees it: weights, or none for the logged actions.
-struct Side {
-  Reals w;       ///< empty: the logged actions
-  Reals excess;  ///< S of the additive estimator
-
-  bool logged() const { return w.empty(); }
-};
-
-/// d of every row for an estimator that averages t(w) y; t of the logged actions is one.
-template <class Transform>
-reference::Estimated paired(const Side& a, const Side& b, const Reals& y, Transform a_term, Transform b_term) {
-  Reals d;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    d.push_back((a_term(a.w[i]) - (b.logged() ? Real{1} : b_term(b.w[i]))) * y[i]);
-  }
-  return reference::average(d);
-}
-
-/// Σwy/Σw − Σuy/Σu, with the root of Σ d² over n, d = w (y − S) / w̄ − u (y − R) / ū.
-reference::Estimated paired_snips(const Side& a, const Side& b, const Reals& y) {
-  const Reals u = b.logged() ? Reals(y.size(), 1) : b.w;
-  const Real s = reference::snips(a.w, y).value, r = reference::snips(u, y).value;
-  reference::Estimated out;
-  out.value = s - r;
-  const Real mean_w = reference::mean(a.w), mean_u = reference::mean(u);
-  Real total = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    const Real d = a.w[i] * (y[i] - s) / mean_w - u[i] * (y[i] - r) / mean_u;
-    total += d * d;
-  }
-  out.standard_error =
-      y.size() < 2 ? std::numeric_limits<Real>::quiet_NaN() : std::sqrt(total) / static_cast<Real>(y.size());
-  out.range =
-      reference::snips(a.w, y).range + (b.logged() ? reference::average(y).range : reference::snips(u, y).range);
-  out.noise = reference::snips(a.w, y).noise + reference::snips(u, y).noise;
-  return out;
-}
-
-reference::Estimated paired_additive(const Side& a, const Side& b, const Reals& y) {
-  const Real mean_y = reference::mean(y);
-  Reals d;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    d.push_back((y[i] - mean_y) * (a.excess[i] - (b.logged() ? Real{0} : b.excess[i])));
-  }
-  return reference::average(d);
-}
-
-using Expected = std::map<std::string, reference::Estimated>;
-
-Expected expected_differences(const Side& a, const Side& b, const Reals& y, const EvaluateOptions& options) {
-  const Real alpha = options.alpha ? *options.alpha : 1 / static_cast<Real>(y.size());
-  const auto clip = [&](const Side& side) {
-    return options.clip || side.logged() ? Real{options.clip.value_or(1)} : reference::automatic_clip(side.w);
-  };
-  using Transform = std::function<Real(Real)>;
-  const auto clipped_at = [](Real most) { return [most](Real w) { return std::min(w, most); }; };
-  const Transform plain = [](Real w) { return w; };
-  const Transform ix = [alpha](Real w) { return w / (1 + alpha * w); };
-  Expected out = {{"ips", paired(a, b, y, plain, plain)},
-                  {"clipped", paired<Transform>(a, b, y, clipped_at(clip(a)), clipped_at(clip(b)))},
-                  {"snips", paired_snips(a, b, y)},
-                  {"ips-ix", paired(a, b, y, ix, ix)}};
-  if (!a.excess.empty() && (b.logged() || !b.excess.empty())) out["additive"] = paired_additive(a, b, y);
-  return out;
-}
 
 const Estimate& find_difference(const PolicyReport& report, const std::string& name) {
   REQUIRE(report.difference.has_value());

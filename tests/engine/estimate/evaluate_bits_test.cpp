@@ -8,8 +8,8 @@
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/engine/pass/shard_source.hpp"
 #include "scrm/io/shard/shard_writer.hpp"
-#include "support/reference/check_report.hpp"
 #include "support/files.hpp"
+#include "support/reference/check_report.hpp"
 #include "support/rows/random_rows.hpp"
 
 using namespace scrm;

@@ -214,3 +214,43 @@ TEST_CASE("row groups: what two ranks have added up is what one would have, huge
     CHECK(first.table().sums == whole.table().sums);
   }
 }
+
+TEST_CASE("shape: what is expected of large weights that met no outcome, and only of single rows") {
+  // Four rows of weight 10 without an outcome, 996 of weight 0.964 with one in ten.
+  const GroupLayout layout(1, {});
+  Columns<double> loss{1}, propensity{1}, weights{1};
+  for (int i = 0; i < 1000; ++i) {
+    weights[i] = i % 250 == 7 ? 10.0 : 960.0 / 996;
+    loss[i] = i % 250 != 7 && i % 10 == 0 ? 1 : 0;
+    propensity[i] = 1;
+  }
+  Block block;
+  block.rows = 1000;
+  block.loss = loss.data();
+  block.propensity = propensity.data();
+  for (const int size : {1, 4}) {
+    RowGroups rows(1000, size, layout);
+    rows.add_block(block, 0, weights.data(), {.alpha = 0.001, .clip = 20, .ranges = false}, nullptr);
+    rows.add_block_losses(block);
+    const auto shape = shape_of(rows.table(), rows.table().totals(), {0, &kIpsEstimator, {}});
+    REQUIRE(shape);
+    CHECK(shape->concentration < 0.015);
+    if (size > 1) {
+      CHECK(shape->expected_concentration == 0);
+      continue;
+    }
+    // E[w^j] E_pi[y^j] by hand: outcomes are 0 or 1, and the policy meets 0.0964 of them.
+    const double rate = 100 * (960.0 / 996) / 1000;
+    const auto power = [](double j) { return (4 * std::pow(10, j) + 996 * std::pow(960.0 / 996, j)) / 1000; };
+    const double first = rate, second = power(2) * rate, third = power(3) * rate, fourth = power(4) * rate;
+    const double variance = second - first * first;
+    CHECK(shape->expected_skewness == doctest::Approx((third - 3 * first * second + 2 * std::pow(first, 3)) /
+                                                      std::pow(variance, 1.5) / std::sqrt(1000))
+                                          .epsilon(1e-12));
+    CHECK(shape->expected_concentration ==
+          doctest::Approx((fourth - 4 * first * third + 6 * first * first * second - 3 * std::pow(first, 4)) /
+                          (variance * variance * 1000))
+              .epsilon(1e-12));
+    CHECK(shape->expected_concentration > 5 * shape->concentration);
+  }
+}

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "support/rows/columns.hpp"
 #include "support/reference/reference.hpp"
+#include "support/rows/columns.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

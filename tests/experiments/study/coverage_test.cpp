@@ -30,8 +30,9 @@ CoverageOptions study_of(const std::vector<std::string>& designs, std::vector<In
 /// Everything of a record, numbers by their bits.
 std::string text_of(const CoverageRecord& record) {
   std::string out = record.design + " " + record.estimator + " " + record.interval + " " + record.message;
-  for (const double number : {record.coverage, record.coverage_error, record.below, record.above, record.relative_width,
-                              record.equals_normal, record.warned, record.without})
+  for (const double number :
+       {record.coverage, record.coverage_error, record.below, record.above, record.relative_width, record.median_width,
+        record.equals_normal, record.warned, record.warned_ess, record.without})
     out += " " + std::to_string(std::bit_cast<std::uint64_t>(number));
   return out + " " + std::to_string(record.rows) + " " + std::to_string(record.logs);
 }
@@ -161,13 +162,35 @@ TEST_CASE("coverage: progress ends with all rows, and a log that does not fit th
 TEST_CASE("tally: intervals are compared with the normal one on logs that have both") {
   Tally tally;
   const Estimate none, normal = between(0, 1), wide = between(-1, 2);
-  tally.add(normal, &normal, 1, false);
-  tally.add(wide, &normal, 1, false);
-  tally.add(wide, &none, 1, false);
-  tally.add(none, &normal, 1, false);
+  tally.add(normal, &normal, 1, {});
+  tally.add(wide, &normal, 1, {});
+  tally.add(wide, &none, 1, {});
+  tally.add(none, &normal, 1, {});
   CHECK(tally.record().equals_normal == 0.5);
   CHECK(tally.record().relative_width == 2);
+  CHECK(tally.record().median_width == 3);
   CHECK(tally.record().without == 0.25);
+  Tally later;
+  later.add(normal, &normal, 1, {});
+  later.add(between(0, 2), &normal, 1, {});
+  later.add(between(0, 2), &normal, 1, {});
+  tally.merge(later);
+  CHECK(tally.record().median_width == 2);  // of 1, 1, 2, 2, 3
+  CHECK(tally.record().relative_width == doctest::Approx(9.0 / 5));
+}
+
+TEST_CASE("tally: a warning of the effective sample size is counted apart where it is the only one") {
+  Tally tally;
+  const Estimate normal = between(0, 1);
+  Diagnostics small_ess, both, other;
+  small_ess.small_ess = both.small_ess = true;
+  small_ess.warnings = {"ESS"};
+  both.warnings = {"ESS", "few rows decide"};
+  other.warnings = {"few rows decide"};
+  for (const Diagnostics& diagnostics : {Diagnostics{}, small_ess, both, other})
+    tally.add(normal, &normal, 1, diagnostics);
+  CHECK(tally.record().warned == 0.75);
+  CHECK(tally.record().warned_ess == 0.25);
 }
 
 TEST_CASE("coverage: a kind that is normal in all but name is told, and one that differs anywhere is not") {
@@ -191,11 +214,13 @@ TEST_CASE("coverage: a kind that is normal in all but name is told, and one that
 TEST_CASE("tally: shares are those of the intervals, and of the logs") {
   Tally first, later;
   const Estimate none;
-  first.add(between(0, 2), nullptr, 1, true);
-  first.add(between(0, 1), nullptr, 1, false);
-  later.add(between(2, 3), nullptr, 1, false);
-  later.add(between(-1, 0), nullptr, 1, false);
-  later.add(none, nullptr, 1, false);
+  Diagnostics silent, warning;
+  warning.warnings = {"few rows decide"};
+  first.add(between(0, 2), nullptr, 1, warning);
+  first.add(between(0, 1), nullptr, 1, silent);
+  later.add(between(2, 3), nullptr, 1, silent);
+  later.add(between(-1, 0), nullptr, 1, silent);
+  later.add(none, nullptr, 1, silent);
   later.add_refusal("why");
   later.add_refusal("and why");
   first.merge(later);

@@ -100,8 +100,33 @@ TEST_CASE("designs: weighted losses of logged rows average to the value where pr
   }
 }
 
+TEST_CASE("further designs: values and logged means are what acting and logging cost") {
+  // Where losses have hardly a variance, their mean says nothing within any number of rows.
+  const std::set<std::string> without_variance = {"pareto-1.5", "pareto-2.1", "lognormal-2"};
+  for (const StudyDesign& design : further_study_designs()) {
+    if (without_variance.contains(design.name)) continue;
+    CAPTURE(design.name);
+    for (const Actor actor : {Actor::target, Actor::logging}) {
+      RandomStream stream(20'25, 7, static_cast<std::uint64_t>(actor));
+      BatchMeans seen;
+      DrawnRow row;
+      for (std::int64_t at = 0; at < kLeastRows;) {
+        double sum = 0;
+        for (int i = 0; i < kBatch; ++i) {
+          design.draw(stream, at++, actor, row);
+          sum += row.loss;
+        }
+        seen.add(sum / kBatch);
+      }
+      CHECK(seen.agrees_with(actor == Actor::target ? design.value : design.logged_mean));
+    }
+  }
+}
+
 TEST_CASE("designs: no outcome and no weight lies outside what the design says of them") {
-  for (const StudyDesign& design : study_designs()) {
+  std::vector<StudyDesign> designs = study_designs();
+  designs.insert(designs.end(), further_study_designs().begin(), further_study_designs().end());
+  for (const StudyDesign& design : designs) {
     CAPTURE(design.name);
     RandomStream stream(3, 1, 4);
     DrawnRow row;
@@ -141,12 +166,14 @@ TEST_CASE("designs: twenty rows that follow each other are a cluster, and others
 
 TEST_CASE("designs: names differ, and one that nobody knows is answered with the others") {
   std::set<std::string> names;
-  for (const StudyDesign& design : study_designs()) {
-    names.insert(design.name);
-    CHECK(!design.description.empty());
-    CHECK(&find_study_design(design.name) == &design);
+  for (const std::vector<StudyDesign>* designs : {&study_designs(), &further_study_designs()}) {
+    for (const StudyDesign& design : *designs) {
+      names.insert(design.name);
+      CHECK(!design.description.empty());
+      CHECK(&find_study_design(design.name) == &design);
+    }
   }
-  CHECK(names.size() == study_designs().size());
+  CHECK(names.size() == study_designs().size() + further_study_designs().size());
   CHECK_THROWS_WITH_AS(find_study_design("naer"), doctest::Contains("did you mean 'near'?"), Error);
 }
 

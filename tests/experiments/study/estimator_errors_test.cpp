@@ -19,22 +19,8 @@ using namespace scrm_test;
 
 namespace {
 
-/// Classes that the first of three features tells, with noise.
-LabelledData classes(std::int64_t rows, int count) {
-  LabelledData data = made_up_data(rows, 3, 1);
-  std::mt19937_64 random(9);
-  data.multiclass = true;
-  data.labels = count;
-  data.label.clear();
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const double x = data.context[static_cast<std::size_t>(3 * i + 1)] + 0.4 * scrm::testing::normal(random);
-    data.category.push_back(std::clamp(static_cast<int>((x + 1.5) / 3 * count), 0, count - 1));
-  }
-  return data;
-}
-
-EstimatorStudyOptions options_of(const StudyDesign& design, std::int64_t rows, std::int64_t logs, int threads) {
-  EstimatorStudyOptions options;
+StudyOptions options_of(const StudyDesign& design, std::int64_t rows, std::int64_t logs, int threads) {
+  StudyOptions options;
   options.designs = {&design};
   options.rows = {rows};
   options.logs = logs;
@@ -61,7 +47,7 @@ TEST_CASE("errors of estimates: those of three values by hand") {
 }
 
 TEST_CASE("labelled design: the truth is what both policies cost when they act") {
-  const StudyDesign design = labelled_design("made up", classes(600, 4));
+  const StudyDesign design = labelled_design("made up", made_up_classes(600, 4, 0.4));
   CHECK(design.value < design.logged_mean - 0.05);  // the target knows more
   // 40,000 rows of each: off by four standard errors once in 16,000.
   constexpr int kRows = 40'000;
@@ -82,7 +68,7 @@ TEST_CASE("labelled design: the truth is what both policies cost when they act")
 }
 
 TEST_CASE("labelled design: the policy that is evaluated has the probabilities that rows were drawn with") {
-  const StudyDesign design = labelled_design("made up", classes(200, 3));
+  const StudyDesign design = labelled_design("made up", made_up_classes(200, 3, 0.4));
   DrawnLog log = draw_log(design, {1, 500, 0});
   const auto loader = log.source.make_loader();
   const auto group = log.source.fetch(0, 1);
@@ -100,7 +86,7 @@ TEST_CASE("labelled design: the policy that is evaluated has the probabilities t
 }
 
 TEST_CASE("estimator study: every estimator is there; unbiased ones are, and a model takes variance out") {
-  const StudyDesign design = labelled_design("made up", classes(600, 4));
+  const StudyDesign design = labelled_design("made up", made_up_classes(600, 4, 0.4));
   const std::vector<EstimatorRecord> records = run_estimator_study(options_of(design, 400, 150, 2));
   std::set<std::string> names;
   for (const EstimatorRecord& record : records) {
@@ -121,9 +107,9 @@ TEST_CASE("estimator study: every estimator is there; unbiased ones are, and a m
 }
 
 TEST_CASE("estimator study: the same bits at any thread count, and other logs with another seed") {
-  const StudyDesign design = labelled_design("made up", classes(100, 3));
+  const StudyDesign design = labelled_design("made up", made_up_classes(100, 3, 0.4));
   const auto study = [&](int threads, std::uint64_t seed) {
-    EstimatorStudyOptions options = options_of(design, 60, 70, threads);
+    StudyOptions options = options_of(design, 60, 70, threads);
     options.seed = seed;
     std::vector<double> out;
     for (const EstimatorRecord& record : run_estimator_study(options))
@@ -135,7 +121,7 @@ TEST_CASE("estimator study: the same bits at any thread count, and other logs wi
 }
 
 TEST_CASE("estimator study: designs without contexts or policies have the estimators that apply to them") {
-  EstimatorStudyOptions options;
+  StudyOptions options;
   options.designs = {&find_study_design("near"), &find_study_design("rare-0.05")};
   options.rows = {100};
   options.logs = 5;
@@ -148,9 +134,9 @@ TEST_CASE("estimator study: designs without contexts or policies have the estima
 }
 
 TEST_CASE("labelled design: bits, sparse rows and too few rows are refused by name") {
-  LabelledData sparse = as_sparse(classes(50, 3));
+  LabelledData sparse = as_sparse(made_up_classes(50, 3, 0.4));
   CHECK_THROWS_WITH_AS(labelled_design("here", made_up_data(50, 3, 2)), doctest::Contains("these have bits"), Error);
   CHECK_THROWS_WITH_AS(labelled_design("here", sparse), doctest::Contains("these are sparse"), Error);
-  CHECK_THROWS_WITH_AS(labelled_design("here", classes(19, 3)), doctest::Contains("too few"), Error);
-  CHECK(labelled_design("here", classes(20, 3)).policy->outputs == 3);
+  CHECK_THROWS_WITH_AS(labelled_design("here", made_up_classes(19, 3, 0.4)), doctest::Contains("too few"), Error);
+  CHECK(labelled_design("here", made_up_classes(20, 3, 0.4)).policy->outputs == 3);
 }

@@ -8,12 +8,12 @@
 namespace scrm {
 namespace {
 
-/// A new built-in estimator has its place here. Its definition is in a file of its own; the header declares it.
 std::vector<const Estimator*>& registry() {
-  static std::vector<const Estimator*> all = {&kIpsEstimator,      &kClippedEstimator,  &kSnipsEstimator,
-                                              &kIpsIxEstimator,    &kAdditiveEstimator, &kLogSmoothingEstimator,
-                                              &kDmEstimator,       &kDrEstimator,       &kSndrEstimator,
-                                              &kSwitchDrEstimator, &kDrosEstimator,     &kAdditiveDrEstimator};
+  static std::vector<const Estimator*> all = {
+#define SCRM_ESTIMATOR(name) &name,
+#include "scrm/engine/estimate/estimators.inc"
+#undef SCRM_ESTIMATOR
+  };
   return all;
 }
 

@@ -91,30 +91,46 @@ void RowGroups::hold(const HeldRow& row, HeldRows& held, int& count) {
 void RowGroups::add_block(const Block& block, std::size_t policy, const double* weights, const WeightOptions& rules,
                           const double* excess) {
   const std::size_t offset = table_.layout.policy(policy);
+  // Products and quotients of the whole block first, which need not wait for each other as the sums do.
+  alignas(kColumnAlignment) double ips_terms[kBlockRows], ix_terms[kBlockRows], clipped_terms[kBlockRows];
+  for (int i = 0; i < block.rows; ++i) {
+    ips_terms[i] = weights[i] * block.loss[i];
+    ix_terms[i] = ips_terms[i] / (1 + rules.alpha * weights[i]);
+  }
   const bool automatic = rules.clip == 0;
+  bool holds = false;
+  for (int i = 0; i < block.rows; ++i) holds |= weights[i] > kLargestSubtracted;
+  holds = holds && automatic && group_rows_ > 1;
   HeldRows held;
   int held_count = 0;
+  if (!automatic) {
+    for (int i = 0; i < block.rows; ++i) clipped_terms[i] = std::min(weights[i], rules.clip) * block.loss[i];
+  }
+  const double* clipped = automatic ? ips_terms : clipped_terms;
   each_group(block, [&](double* group_sums, int first, int end) {
     double* sums = group_sums + offset;
+    // In registers: sums in memory would wait for themselves.
     double weight = sums[GroupLayout::kWeight], ips = sums[GroupLayout::kWeightedLoss];
-    double clipped = sums[GroupLayout::kClipped], ix = sums[GroupLayout::kIx];
+    double clip = sums[GroupLayout::kClipped], ix = sums[GroupLayout::kIx];
     for (int i = first; i < end; ++i) {
-      const double w = weights[i], y = block.loss[i];
-      weight += w;
-      ips += w * y;
-      ix += w * y / (1 + rules.alpha * w);
-      if (automatic && is_held(w)) {
-        sums[GroupLayout::kClipped] = clipped;
-        hold({policy, block.first_row + i, w, y}, held, held_count);
-        clipped = sums[GroupLayout::kClipped];
-      } else {
-        clipped += (automatic ? w : std::min(w, rules.clip)) * y;
-      }
+      weight += weights[i];
+      ips += ips_terms[i];
+      clip += clipped[i];
+      ix += ix_terms[i];
     }
     sums[GroupLayout::kWeight] = weight;
     sums[GroupLayout::kWeightedLoss] = ips;
-    sums[GroupLayout::kClipped] = clipped;
     sums[GroupLayout::kIx] = ix;
+    if (!holds) {
+      sums[GroupLayout::kClipped] = clip;
+    } else {
+      for (int i = first; i < end; ++i) {
+        if (is_held(weights[i]))
+          hold({policy, block.first_row + i, weights[i], block.loss[i]}, held, held_count);
+        else
+          sums[GroupLayout::kClipped] += ips_terms[i];
+      }
+    }
     if (excess == nullptr) return;
     for (int i = first; i < end; ++i) {
       sums[GroupLayout::kOwn] += block.loss[i] + block.loss[i] * excess[i];

@@ -1,6 +1,7 @@
 #include "estimate/groups/shape.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -39,6 +40,80 @@ Shape moments_of(const GroupTable& table, double rows, double value, Influence i
   return out;
 }
 
+/// Moments of x − a for j = 1 … 4 from those around the mean, which is `mean` above a.
+std::array<double, 5> moments_around(const std::array<double, 5>& central, double mean) {
+  const double square = mean * mean;
+  return {1, mean, central[2] + square, central[3] + 3 * mean * central[2] + square * mean,
+          central[4] + 4 * mean * central[3] + 6 * square * central[2] + square * square};
+}
+
+bool has_single_rows(const GroupTable& table) {
+  for (std::int64_t g = 0; g < table.groups; ++g) {
+    if (table.group(g)[GroupLayout::kRows] > 1) return false;
+  }
+  return true;
+}
+
+/// Sets what is to be expected of terms (w − from) (y − b). Groups are single rows.
+void add_expected_moments(const GroupTable& table, const std::vector<double>& totals, std::size_t policy, double from,
+                          double b, Shape& out) {
+  const std::size_t at = table.layout.policy(policy) + GroupLayout::kWeight;
+  const double rows = totals[GroupLayout::kRows], mean = totals[at] / rows;
+  // In units of the largest: powers of huge numbers would overflow.
+  double largest_weight = 0, largest_loss = 0;
+  for (std::int64_t g = 0; g < table.groups; ++g) {
+    largest_weight = std::max(largest_weight, table.group(g)[at]);
+    largest_loss = std::max(largest_loss, std::abs(table.group(g)[GroupLayout::kLoss] - b));
+  }
+  if (!(largest_weight > 0 && largest_loss > 0) || !std::isfinite(largest_weight * largest_loss)) return;
+  std::array<double, 5> weight{1}, loss{1};
+  for (std::int64_t g = 0; g < table.groups; ++g) {
+    const double* row = table.group(g);
+    if (!(row[GroupLayout::kRows] > 0)) continue;
+    const double w = row[at] / largest_weight, off = (row[at] - mean) / largest_weight;
+    const double y = (row[GroupLayout::kLoss] - b) / largest_loss;
+    double weight_power = off, loss_power = w;
+    for (std::size_t j = 1; j < 5; ++j) {
+      loss[j] += loss_power *= y;
+      if (j > 1) weight[j] += weight_power *= off;
+    }
+  }
+  for (std::size_t j = 1; j < 5; ++j) {
+    weight[j] /= rows;
+    loss[j] /= totals[at] / largest_weight;
+  }
+  const std::array<double, 5> moments = moments_around(weight, (mean - from) / largest_weight);
+  const double first = moments[1] * loss[1], second = moments[2] * loss[2], third = moments[3] * loss[3],
+               fourth = moments[4] * loss[4];
+  const double variance = second - first * first;
+  if (!(variance > kRounding * second)) return;
+  out.expected_skewness =
+      (third - 3 * first * second + 2 * first * first * first) / (variance * std::sqrt(variance * rows));
+  out.expected_concentration =
+      (fourth - 4 * first * third + 6 * first * first * second - 3 * first * first * first * first) /
+      (variance * variance * rows);
+}
+
+/// The terms of an estimator of a policy's value, or of its difference to the logged actions, as seen. Weights that an
+/// estimator cuts hide as much as whole ones: what is expected of it grows as that of ips does.
+void add_expected_shape(const GroupTable& table, const std::vector<double>& totals, const EstimateColumn& column,
+                        double value, Shape& out) {
+  const Estimator& estimator = *column.estimator;
+  const bool by_weights =
+      estimator.transform != WeightTransform::given && !estimator.label_sums && !estimator.needs_model;
+  if (!by_weights || column.baseline.kind == Baseline::Kind::policy || !out.varies() || !has_single_rows(table)) return;
+  const double from = column.baseline.kind == Baseline::Kind::logged ? 1 : 0;
+  if (estimator.transform == WeightTransform::none) {
+    const double logged = totals[GroupLayout::kLoss] / totals[GroupLayout::kRows];
+    const double b = estimator.point == mean_of_terms ? 0 : value + from * logged;
+    return add_expected_moments(table, totals, column.policy, from, b, out);
+  }
+  const std::optional<Shape> whole = shape_of(table, totals, {column.policy, &kIpsEstimator, column.baseline});
+  if (!whole || !whole->varies() || whole->skewness == 0) return;
+  out.expected_skewness = whole->expected_skewness * std::abs(out.skewness / whole->skewness);
+  out.expected_concentration = whole->expected_concentration * out.concentration / whole->concentration;
+}
+
 }  // namespace
 
 Shape with_hidden_skewness(const Shape& difference, const Shape& value) {
@@ -50,8 +125,11 @@ Shape with_hidden_skewness(const Shape& difference, const Shape& value) {
   return out;
 }
 
-std::optional<Shape> shape_of(const GroupTable& table, const std::vector<double>& totals,
-                              const EstimateColumn& column) {
+namespace {
+
+/// As seen.
+std::optional<Shape> seen_shape(const GroupTable& table, const std::vector<double>& totals,
+                                const EstimateColumn& column) {
   const double rows = totals[GroupLayout::kRows];
   const Estimator& estimator = *column.estimator;
   if (estimator.smoothed_terms) return {};  // it is not made of the groups' sums
@@ -81,6 +159,15 @@ std::optional<Shape> shape_of(const GroupTable& table, const std::vector<double>
   });
 }
 
+}  // namespace
+
+std::optional<Shape> shape_of(const GroupTable& table, const std::vector<double>& totals,
+                              const EstimateColumn& column) {
+  std::optional<Shape> out = seen_shape(table, totals, column);
+  if (out) add_expected_shape(table, totals, column, table.layout.value(totals.data(), column), *out);
+  return out;
+}
+
 namespace {
 
 /// Of the mean of one of the sums.
@@ -94,6 +181,10 @@ Shape shape_of_mean(const GroupTable& table, const std::vector<double>& totals, 
 
 Shape shape_of_losses(const GroupTable& table, const std::vector<double>& totals) {
   return shape_of_mean(table, totals, GroupLayout::kLoss);
+}
+
+Shape shape_of_label_weights(const GroupTable& table, const std::vector<double>& totals, std::size_t policy) {
+  return shape_of_mean(table, totals, table.layout.policy(policy) + GroupLayout::kOwn + 1);
 }
 
 Shape shape_of_weights(const GroupTable& table, const std::vector<double>& totals, std::size_t policy) {

@@ -16,10 +16,20 @@ struct Shape {
   double skewness = 0;        ///< Σ d³ / (Σ d²)^1.5, between −1 and 1: that of the estimate itself
   double concentration = 0;   ///< Σ d⁴ / (Σ d²)²: one over the number of groups that decide; 1 where one does
 
+  /// What skewness and concentration are to be expected of terms w (y − b): that of large weights with losses as the
+  /// policy meets them (E[wʲ] E_π[(y − b)ʲ] in place of E[wʲ (y − b)ʲ]). Where few rows have both a large weight and an
+  /// outcome, the terms seen do not show them. 0 where rows are not known one by one.
+  double expected_skewness = 0, expected_concentration = 0;
+
   bool either_side = false;  ///< what is missing may lie on either side: the skewness counts with both signs
 
   /// Whether anything varies at all.
   bool varies() const noexcept { return concentration > 0; }
+  /// How many groups of equal sums would give a mean of this size with this error: of weights, the effective ones.
+  double effective_groups(double mean) const noexcept {
+    const double error = standard_error / mean;
+    return 1 / (error * error * (groups - 1) / groups + 1 / groups);
+  }
 };
 
 /// The shape of a policy's difference, given that of its value: terms of rows in which the two agree cancel, and with
@@ -33,5 +43,7 @@ std::optional<Shape> shape_of(const GroupTable& table, const std::vector<double>
 Shape shape_of_losses(const GroupTable& table, const std::vector<double>& totals);
 /// That of the mean weight of a policy.
 Shape shape_of_weights(const GroupTable& table, const std::vector<double>& totals, std::size_t policy);
+/// That of the mean of Σ_k (w_k − 1) over the labels, of tables that have it.
+Shape shape_of_label_weights(const GroupTable& table, const std::vector<double>& totals, std::size_t policy);
 
 }  // namespace scrm

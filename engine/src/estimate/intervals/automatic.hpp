@@ -7,24 +7,28 @@
 
 namespace scrm {
 
-/// Let g be the skewness of the estimate and k its concentration. A normal interval of level 95 % misses about 0.25 g²
-/// more than it should, so up to g = 0.1 it is kept (with Student's quantile of `degrees` degrees of freedom, one less
-/// than there are rows or clusters), and from g = 0.25 on it is replaced by the wider of two at each end: Student's
-/// with 2 / (k − 1/G) degrees of freedom, which is what the error estimated from G groups is worth (Satterthwaite), and
-/// Hall's (1992) cubic transformation of the t statistic, which undoes the skewness. In between the two grow gradually.
-/// Tails heavier than those of rare events of one size (k above g²) hide some of their skewness: it is taken up to 1.7
-/// times.
+/// Let g be the skewness of the estimate and k its concentration, as seen or, where that is more, as expected of large
+/// weights with the losses that the policy meets. A normal interval of level 95 % misses about 0.25 g² more than it
+/// should, so up to g = 0.12 it is kept (with Student's quantile of `degrees` degrees of freedom, one less than there
+/// are rows or clusters), and from g = 0.4 on it is replaced by the wider of two at each end: Student's with 2 / (k −
+/// 1/G) degrees of freedom, which is what the error estimated from G groups is worth (Satterthwaite), and the exact
+/// limit of the number of rare events, N = 1/g² of which have that skewness. In between the two grow gradually. Tails
+/// heavier than those of rare events of one size (k above g²) hide some of their skewness: it is taken up to twice.
 std::pair<double, double> automatic_interval(double value, const Shape& shape, double standard_error, double degrees,
                                              double level);
 
-/// Whether so few rows decide that no interval made from them can be relied on: nothing varies; one over k is below
-/// 2.5, or below 5 where the outcome is one of few events (of which there could as well have been none).
-bool is_doubtful(const Shape& shape);
-/// The same of a difference, whose terms are small where the policies agree: one over k is below 2.
+/// Whether so few rows decide that no interval made from them can be relied on: one over k is below 2.5 (with fewer
+/// than 200 groups below 5), or below 5 where the outcome is one of few events (of which there could as well have been
+/// none).
+bool is_decided_by_few(const Shape& shape);
+/// Whether less than one row is to be expected that has both a large weight and an outcome: those seen do not show how
+/// much the estimate varies.
+bool hides_large_terms(const Shape& shape);
+/// The first of a difference, whose terms are small where the policies agree: one over k is below 2.
 bool is_difference_doubtful(const Shape& shape);
 
 /// Whether the weights are so concentrated that rows not seen yet could change everything: fewer than 100 effective
-/// rows of which few carry most, or a small share of all rows with heavy ones among them.
+/// rows (or clusters) of which few carry most, or a small share of all of them with heavy ones among them.
 bool are_weights_doubtful(const Shape& weights, double effective_rows, double rows);
 
 }  // namespace scrm

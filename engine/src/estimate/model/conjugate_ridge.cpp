@@ -1,7 +1,5 @@
 #include "estimate/model/conjugate_ridge.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "estimate/model/design_rows.hpp"
 #include "estimate/model/shifted_search.hpp"
 #include "pass/pass_plan.hpp"
 #include "pass/pool.hpp"
@@ -25,9 +24,7 @@ using Vector = ShiftedSearch::Vector;
 
 // Intercepts are in units so large that they are penalised a hundredth as much.
 constexpr double kInterceptUnit = 10;
-// What the model cannot say of a context is itself a sum over outputs, the same in all rows of that context; beside it
-// rows have noise of their own, of this variance in units of one output's. Little depends on it.
-constexpr double kOwnNoise = 0.5;
+
 /// Coordinates in which every penalty is the same multiple of |ψ|².
 class Coordinates {
  public:
@@ -72,83 +69,6 @@ class Coordinates {
   std::vector<RidgeUnit> units_;
 };
 
-/// The rows of the model: what an action counts for, and which rows count for which fold.
-class DesignRows {
- public:
-  DesignRows(const RidgeShape& shape, const RidgeUnits& units, const Folds& folds, const RowMask* mask)
-      : kind_(shape.kind), outputs_(conjugate_outputs(shape)), action_(units.action), folds_(folds), mask_(mask) {}
-
-  static int conjugate_outputs(const RidgeShape& shape) {
-    return shape.kind == ActionKind::categorical ? shape.equations : shape.outputs;
-  }
-  int outputs() const { return outputs_; }
-
-  struct OfBlock {
-    Folds::OfRows folds;
-    std::array<std::uint8_t, kBlockRows> keep;
-  };
-  OfBlock of(const Block& block) const {
-    OfBlock out{folds_.of_rows(block), {}};
-    out.keep.fill(1);
-    if (mask_ != nullptr) mask_->expand(block.first_row, kBlockRows, out.keep.data());
-    return out;
-  }
-
-  double factor(const Block& block, int output, int row) const {
-    if (kind_ == ActionKind::categorical) return block.category[row] == output ? 1 : 0;
-    if (output == 0) return 1;
-    if (kind_ == ActionKind::multilabel) return block.bits[cell(output - 1, row)] != 0 ? 1 : -1;
-    const double u = action_.of(block.action[row]);
-    return output == 1 ? u : u * u;
-  }
-
-  /// Σ_o S_o f_o of every row.
-  void predict(const Block& block, const double* scores, double* out) const {
-    std::fill_n(out, block.rows, 0.0);
-    for (int o = 0; o < outputs_; ++o) {
-      for (int i = 0; i < block.rows; ++i) out[i] += factor(block, o, i) * scores[cell(o, i)];
-    }
-  }
-
-  /// Rows of one context repeat what the model cannot say of it. Generalised least squares counts that once: with F the
-  /// factors of the context's rows, values become (F Fᵀ + noise)⁻¹ values, in units in which a row by itself counts as
-  /// one. Rows that do not count have no factors, and values of zero.
-  void whiten(const Block& block, const std::uint8_t* keep, double* values) const {
-    if (block.replays == 1) return;
-    const bool by_rows = block.replays <= outputs_;
-    Eigen::MatrixXd factors(outputs_, block.replays), square;
-    Eigen::LLT<Eigen::MatrixXd> cholesky;
-    const double unit = kind_ == ActionKind::categorical ? 1 : outputs_;
-    for (int first = 0; first < block.rows; first += block.replays) {
-      Eigen::Map<Eigen::VectorXd> of_context(values + first, block.replays);
-      if (of_context.isZero(0)) continue;  // all of a fold that is left out
-      for (int r = 0; r < block.replays; ++r) {
-        for (int o = 0; o < outputs_; ++o) factors(o, r) = keep[first + r] != 0 ? factor(block, o, first + r) : 0;
-      }
-      if (by_rows) {
-        square = factors.transpose().lazyProduct(factors);
-      } else {
-        square = factors.lazyProduct(factors.transpose());
-      }
-      square.diagonal().array() += kOwnNoise;
-      cholesky.compute(square);
-      if (by_rows) {
-        of_context = unit * cholesky.solve(of_context);
-      } else {
-        const Eigen::VectorXd shared = cholesky.solve(factors * of_context);
-        of_context = unit / kOwnNoise * (of_context - factors.transpose() * shared);
-      }
-    }
-  }
-
- private:
-  ActionKind kind_;
-  int outputs_;
-  RidgeUnit action_;
-  const Folds& folds_;
-  const RowMask* mask_;
-};
-
 Policy scorer(const Vector& theta, int outputs) {
   Policy policy;
   policy.kind = PolicyKind::softmax;  // a score for each output
@@ -156,9 +76,6 @@ Policy scorer(const Vector& theta, int outputs) {
   policy.theta = theta;
   return policy;
 }
-
-/// In a fold's place: no row is left out.
-constexpr int kNoFold = -1;
 
 /// For each fold and its θ, Σ_i v_i f_o (1, x_i) over the rows outside the fold: v is the prediction by θ, or, without
 /// any θ, the loss less `means`, of which each fold has its own, or `mean` where none is left out.
@@ -198,7 +115,7 @@ class FoldProducts final : public SizedReduction {
     const DesignRows::OfBlock of_rows = rows_.of(block);
     for (std::size_t at = 0; at < folds_.size(); ++at) {
       if (matrices_.empty()) {
-        const double mean = folds_[at] != kNoFold ? means_[static_cast<std::size_t>(folds_[at])] : mean_;
+        const double mean = folds_[at] != Folds::kNone ? means_[static_cast<std::size_t>(folds_[at])] : mean_;
         for (int i = 0; i < block.rows; ++i) values[i] = block.loss[i] - mean;
       } else {
         matrices_[at].scores(block, *scratch, columns);
@@ -270,7 +187,7 @@ class ConjugateFit {
     const auto chosen = std::min_element(all.errors.rbegin(), all.errors.rend());
     const auto step = static_cast<int>(all.errors.rend() - chosen) - 1;
     if (!cross_fitted) {
-      const std::array<int, 1> none = {kNoFold};
+      const std::array<int, 1> none = {Folds::kNone};
       all.thetas.assign(Folds::kCount, solve(best, none).thetas.front());
       means_.fill(mean_);
     }
@@ -361,7 +278,7 @@ class ConjugateFit {
     for (std::size_t at = 0; at < searches.size(); ++at) {
       std::vector<Vector> thetas;
       for (const Vector& psi : searches[at].solutions()) thetas.push_back(coordinates.to_theta(psi));
-      const Vector errors = folds[at] != kNoFold ? held_errors(folds[at], thetas) : Vector();
+      const Vector errors = folds[at] != Folds::kNone ? held_errors(folds[at], thetas) : Vector();
       for (std::size_t s = 0; s < errors.size(); ++s) out.errors[s] += errors[s];
       out.thetas.push_back(std::move(thetas));
     }

@@ -17,6 +17,7 @@ namespace scrm {
 class Folds {
  public:
   static constexpr int kCount = 5;
+  static constexpr int kNone = -1;  ///< in place of a fold: nothing is left out
 
   explicit Folds(const Source& source)
       : by_block_(!source.schema().cluster && source.rows() >= kManyBlocks * kBlockRows) {}

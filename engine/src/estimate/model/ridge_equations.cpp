@@ -20,8 +20,8 @@ constexpr std::int64_t kPanelDoubles = 16384;
 constexpr std::int64_t kMostRows = 256, kFewestRows = 8;
 
 // Penalties, in rows that say zero. What is best lies within: a tenth of a decade more or less changes little.
-constexpr double kLeastPenalty = 1e-2;
-constexpr int kPenalties = 9;
+constexpr double kLeastRidge = 1e-2;
+constexpr int kRidges = 9;
 
 // How many rows of the mean loss an intercept is worth: an action that was never logged gets that mean.
 constexpr double kInterceptRows = 1;
@@ -40,9 +40,7 @@ struct Rest {
   double mean = 0;  ///< loss
 };
 
-constexpr int kNoFold = -1;
-
-/// Nothing is left out with kNoFold.
+/// Nothing is left out with Folds::kNone.
 Rest rest_of(const RidgeShape& shape, const RidgeSums& sums, int at, int left_out, int also) {
   const std::int64_t side = shape.width() + 1;
   Rest out{MatrixXd::Zero(side, side)};
@@ -66,8 +64,7 @@ bool solve(const Rest& rest, double penalty, bool parallel, VectorXd& weights) {
   factor.diagonal().array() += penalty;
   factor(0, 0) += kInterceptRows - penalty;
   if (!(parallel ? parallel_cholesky(factor) : cholesky(factor))) return false;
-  solve_triangular(factor, weights);
-  solve_triangular(factor.transpose(), weights);
+  solve_cholesky(factor, weights);
   weights[0] += rest.mean;
   return weights.allFinite();
 }
@@ -79,14 +76,14 @@ double held_error(const MatrixXd& held, const VectorXd& weights) {
   return v.dot(held * v);
 }
 
-double penalty_at(int step) {
-  return kLeastPenalty * std::pow(10.0, step);
+double ridge_at(int step) {
+  return kLeastRidge * std::pow(10.0, step);
 }
 
 /// That of the least error, the larger of equals.
-double best_penalty(const std::array<double, kPenalties>& errors) {
+double best_penalty(const std::array<double, kRidges>& errors) {
   const auto best = std::min_element(errors.rbegin(), errors.rend());
-  return penalty_at(static_cast<int>(errors.rend() - best) - 1);
+  return ridge_at(static_cast<int>(errors.rend() - best) - 1);
 }
 
 /// The penalty of each fold: the one whose fits without that fold and one other predict that other best. A penalty that
@@ -95,15 +92,15 @@ double best_penalty(const std::array<double, kPenalties>& errors) {
 std::array<double, Folds::kCount> choose_penalties(const RidgeShape& shape, const RidgeSums& sums, int at,
                                                    bool parallel) {
   const std::int64_t side = shape.width() + 1;
-  std::array<std::array<double, kPenalties>, Folds::kCount> errors{};
+  std::array<std::array<double, kRidges>, Folds::kCount> errors{};
   VectorXd weights;
   for (int one = 0; one < Folds::kCount; ++one) {
     const MatrixXd held_one = products_of(sums.folds[static_cast<std::size_t>(one)], side, at);
     for (int other = one + 1; other < Folds::kCount; ++other) {
       const MatrixXd held_other = products_of(sums.folds[static_cast<std::size_t>(other)], side, at);
       const Rest rest = rest_of(shape, sums, at, one, other);
-      for (int step = 0; step < kPenalties; ++step) {
-        const bool solved = solve(rest, penalty_at(step), parallel, weights);
+      for (int step = 0; step < kRidges; ++step) {
+        const bool solved = solve(rest, ridge_at(step), parallel, weights);
         const auto add = [&](int fold, const MatrixXd& held) {
           errors[static_cast<std::size_t>(fold)][static_cast<std::size_t>(step)] +=
               solved ? held_error(held, weights) : std::numeric_limits<double>::infinity();
@@ -121,13 +118,13 @@ std::array<double, Folds::kCount> choose_penalties(const RidgeShape& shape, cons
 /// One penalty for all folds, by the errors of fits without each: for those who predict by a fit of all rows.
 std::array<double, Folds::kCount> choose_penalty(const RidgeShape& shape, const RidgeSums& sums, int at,
                                                  bool parallel) {
-  std::array<double, kPenalties> errors{};
+  std::array<double, kRidges> errors{};
   VectorXd weights;
   for (int fold = 0; fold < Folds::kCount; ++fold) {
     const MatrixXd held = products_of(sums.folds[static_cast<std::size_t>(fold)], shape.width() + 1, at);
     const Rest rest = rest_of(shape, sums, at, fold, fold);
-    for (int step = 0; step < kPenalties; ++step) {
-      errors[static_cast<std::size_t>(step)] += solve(rest, penalty_at(step), parallel, weights)
+    for (int step = 0; step < kRidges; ++step) {
+      errors[static_cast<std::size_t>(step)] += solve(rest, ridge_at(step), parallel, weights)
                                                     ? held_error(held, weights)
                                                     : std::numeric_limits<double>::infinity();
     }
@@ -251,7 +248,7 @@ RidgeSolution solve_ridge(const RidgeShape& shape, const RidgeSums& sums, int at
       std::copy_n(out.weights.data(), width, out.weights.data() + fold * width);
       continue;
     }
-    const int left_out = cross_fitted ? fold : kNoFold;
+    const int left_out = cross_fitted ? fold : Folds::kNone;
     const Rest rest = rest_of(shape, sums, at, left_out, left_out);
     // Where nothing can be solved for, the mean is predicted.
     if (!solve(rest, penalties[static_cast<std::size_t>(fold)], parallel, weights))

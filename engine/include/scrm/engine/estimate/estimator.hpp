@@ -171,10 +171,10 @@ struct Estimator {
   std::optional<LearningRule> learning = std::nullopt;  ///< none: it cannot be learned with
 };
 
-// The built-in ones, for those who choose one by default: a file each in engine/src/estimate, listed in estimators.cpp.
-extern const Estimator kIpsEstimator, kClippedEstimator, kSnipsEstimator, kIpsIxEstimator, kAdditiveEstimator,
-    kLogSmoothingEstimator, kDmEstimator, kDrEstimator, kSndrEstimator, kSwitchDrEstimator, kDrosEstimator,
-    kAdditiveDrEstimator;
+// The built-in ones, for those who choose one by default: a file each in engine/src/estimate/estimators.
+#define SCRM_ESTIMATOR(name) extern const Estimator name;
+#include "scrm/engine/estimate/estimators.inc"
+#undef SCRM_ESTIMATOR
 
 /// Every estimator, in the order of reports: the built-in ones, then those registered.
 const std::vector<const Estimator*>& all_estimators();

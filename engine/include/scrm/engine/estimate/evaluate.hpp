@@ -71,6 +71,7 @@ struct Diagnostics {
   std::optional<double> ess;            ///< effective sample size (Σw)² / Σw²
   std::optional<double> max_weight;
   std::optional<double> max_weight_share;  ///< of the largest row in the total weight
+  bool small_ess = false;                  ///< below 1 % of the rows, which is among the warnings
   std::vector<std::string> warnings;
 };
 
