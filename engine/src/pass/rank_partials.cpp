@@ -8,9 +8,9 @@
 #include "scrm/engine/ranks/ranks.hpp"
 
 namespace scrm {
-namespace {
 
-void transfer(ByteStream& bytes, BadValue& bad) {
+// Not in a namespace of its own, where transfer() of std::optional would not find it.
+static void transfer(ByteStream& bytes, BadValue& bad) {
   transfer(bytes, bad.reason);
   transfer(bytes, bad.file);
   transfer(bytes, bad.dataset);
@@ -18,13 +18,11 @@ void transfer(ByteStream& bytes, BadValue& bad) {
   transfer(bytes, bad.value);
 }
 
-void transfer(ByteStream& bytes, Audit& audit) {
+namespace {
+
+void transfer_audit(ByteStream& bytes, Audit& audit) {
   transfer(bytes, audit.counts);
-  bool bad = audit.first.has_value();
-  transfer(bytes, bad);
-  if (!bad) return;
-  if (bytes.reads()) audit.first.emplace();
-  transfer(bytes, *audit.first);
+  transfer(bytes, audit.first);
 }
 
 void write_nodes(RankPartials& own, ByteStream& bytes) {
@@ -55,7 +53,7 @@ void read_nodes(RankPartials& own, ByteStream& bytes) {
 /// What a rank tells the one before it.
 void write_partials(RankPartials& own, ByteStream& bytes) {
   transfer(bytes, own.blocks);
-  transfer(bytes, own.audit);
+  transfer_audit(bytes, own.audit);
   own.reduction.transfer_kept(own.blocks, bytes);
   write_nodes(own, bytes);
 }
@@ -64,7 +62,7 @@ void read_partials(RankPartials& own, ByteStream& bytes) {
   BlockRange blocks;
   Audit audit;
   transfer(bytes, blocks);
-  transfer(bytes, audit);
+  transfer_audit(bytes, audit);
   own.reduction.transfer_kept(blocks, bytes);
   read_nodes(own, bytes);
   own.audit.merge(audit);
@@ -73,7 +71,7 @@ void read_partials(RankPartials& own, ByteStream& bytes) {
 
 /// The root of the tree, from the first rank to the others.
 void share_result(const Ranks& ranks, RankPartials& own, ByteStream& bytes) {
-  transfer(bytes, own.audit);
+  transfer_audit(bytes, own.audit);
   own.reduction.transfer_kept({0, own.all_blocks}, bytes);
   PartialLease root = ranks.is_first() ? own.tree.finish() : nullptr;
   bool there = root != nullptr;

@@ -21,7 +21,7 @@ class BalanceHeuristicLoader final : public BlockLoader {
 BalanceHeuristicSource::BalanceHeuristicSource(Source& source,
                                                std::vector<std::shared_ptr<const TargetPolicy>> policies,
                                                std::vector<double> shares)
-    : source_(source), schema_(source.schema()), policies_(std::move(policies)), shares_(std::move(shares)) {
+    : WrappedSource(source), schema_(source.schema()), policies_(std::move(policies)), shares_(std::move(shares)) {
   schema_.propensity = PropensityForm::logarithm;
 }
 

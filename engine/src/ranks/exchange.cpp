@@ -176,15 +176,15 @@ void require_same_on_ranks(Ranks& ranks, const std::vector<RankFact>& facts) {
     std::vector<RankFact> theirs;
     transfer(bytes, other);
     transfer(bytes, theirs);
-    if (theirs.size() != own.size())
-      throw Error(ErrorKind::usage, fmt::format("ranks {} and {} see different inputs", ranks.rank(), other));
-    for (std::size_t f = 0; f < own.size(); ++f) {
+    for (std::size_t f = 0; f < std::min(own.size(), theirs.size()); ++f) {
       if (own[f].name == theirs[f].name && own[f].value == theirs[f].value) continue;
       throw Error(ErrorKind::usage,
                   fmt::format("the ranks differ in {}: {} on rank {}, {} on rank {}; start the same program on the "
                               "same inputs everywhere",
                               own[f].name, own[f].value, ranks.rank(), theirs[f].value, other));
     }
+    if (theirs.size() != own.size())
+      throw Error(ErrorKind::usage, fmt::format("ranks {} and {} see different inputs", ranks.rank(), other));
   };
   exchange(ranks, {.contribute =
                        [&](ByteStream& bytes) {

@@ -82,13 +82,6 @@ void solve_triangular(const Operand& l, Output b) {
               l.data, l.stride, b.data(), stride_of(b));
 }
 
-void solve_triangular_rows(const Operand& l, Output b) {
-  eigen_assert(l.rows == l.cols && l.rows == b.cols());
-  if (b.size() == 0) return;
-  cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, static_cast<int>(b.rows()), l.rows, 1.0,
-              l.data, l.stride, b.data(), stride_of(b));
-}
-
 bool cholesky(Output a) {
   if (a.size() == 0) return true;
   const int order = static_cast<int>(a.rows()), stride = stride_of(a);
@@ -104,7 +97,8 @@ bool parallel_cholesky(Output a, std::int64_t done) {
     if (k >= done && !cholesky(corner)) return false;
     const std::int64_t next = k + width;
     parallel_blocks(n - next, kTile, [&](std::int64_t i, std::int64_t height) {
-      solve_triangular_rows(corner, a.block(next + i, k, height, width));
+      cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, static_cast<int>(height),
+                  static_cast<int>(width), 1.0, corner.data(), stride_of(a), &a(next + i, k), stride_of(a));
     });
     parallel_block_pairs(
         n - next, kTile, [&](std::int64_t i, std::int64_t height, std::int64_t j, std::int64_t breadth) {

@@ -40,8 +40,12 @@ void add_gram(const Operand& a, Output out);
 /// Columns b become L⁻¹b, or L⁻ᵀb where Lᵀ is given, of the lower triangle of L.
 void solve_triangular(const Operand& l, Output b);
 
-/// Rows b become bL⁻ᵀ.
-void solve_triangular_rows(const Operand& l, Output b);
+/// Columns b become (LLᵀ)⁻¹b of the Cholesky factor in the lower triangle of L.
+template <class Factor>
+void solve_cholesky(const Factor& l, Output b) {
+  solve_triangular(l, b);
+  solve_triangular(l.transpose(), b);
+}
 
 /// Replaces the lower triangle of a square matrix by its Cholesky factor. False, with the matrix half overwritten,
 /// when it is not positive definite to working precision.

@@ -18,7 +18,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr std::int64_t kBlockRows = 256;
-constexpr std::int64_t kTile = 256;
+constexpr std::int64_t kGramTile = 256;
 constexpr std::int64_t kSlice = 64;
 constexpr std::int64_t kChunkDoubles = std::int64_t{1} << 22, kMaxChunk = 8192;
 
@@ -52,8 +52,8 @@ void NormalEquations::grow(std::int64_t dimension) {
 }
 
 void NormalEquations::add(const Eigen::Ref<const VectorXd>& y, const Fill& fill, std::int64_t first_feature) {
-  const std::int64_t rows = y.size(), d = dimension(), chunk = chunk_rows(d), tiles = (d + kTile - 1) / kTile;
-  const std::int64_t tile_rows = (d - first_feature + kTile - 1) / kTile;
+  const std::int64_t rows = y.size(), d = dimension(), chunk = chunk_rows(d), tiles = (d + kGramTile - 1) / kGramTile;
+  const std::int64_t tile_rows = (d - first_feature + kGramTile - 1) / kGramTile;
   MatrixXd block(d, std::min(chunk, rows));
   for (std::int64_t first = 0; first < rows; first += chunk) {
     const auto columns = block.leftCols(std::min(chunk, rows - first));
@@ -62,8 +62,8 @@ void NormalEquations::add(const Eigen::Ref<const VectorXd>& y, const Fill& fill,
                     [&](std::int64_t begin, std::int64_t size) { fill(first + begin, block.middleCols(begin, size)); });
     // Task t is tile (i, j) of the lower triangle, or above it and left out.
     parallel_indices(tile_rows * tiles, [&](std::int64_t t) {
-      const std::int64_t i = first_feature + t / tiles * kTile, j = t % tiles * kTile;
-      const std::int64_t height = std::min(kTile, d - i), breadth = std::min(kTile, d - j);
+      const std::int64_t i = first_feature + t / tiles * kGramTile, j = t % tiles * kGramTile;
+      const std::int64_t height = std::min(kGramTile, d - i), breadth = std::min(kGramTile, d - j);
       if (j >= i + height) return;
       add_product(columns.middleRows(i, height), columns.middleRows(j, breadth).transpose(),
                   gram_.block(i, j, height, breadth));
@@ -113,8 +113,7 @@ void NormalEquations::solve(double lambda) {
                                              lambda));
   }
   weights_ = moment_;
-  solve_triangular(factor_, weights_);
-  solve_triangular(factor_.transpose(), weights_);
+  solve_cholesky(factor_, weights_);
 }
 
 void NormalEquations::solve_minimum_norm() {
@@ -142,8 +141,7 @@ bool NormalEquations::solve_full_rank(const VectorXd& scale, MatrixXd matrix) {
   }
   if (!parallel_cholesky(matrix) || matrix.diagonal().cwiseAbs2().minCoeff() < kLeastPivot) return false;
   weights_ = scale.cwiseProduct(moment_);
-  solve_triangular(matrix, weights_);
-  solve_triangular(matrix.transpose(), weights_);
+  solve_cholesky(matrix, weights_);
   weights_.array() *= scale.array();
   return true;
 }
@@ -159,8 +157,7 @@ MatrixXd NormalEquations::solve_by_pivots(const VectorXd& scale, MatrixXd matrix
       Eigen::Map<const Eigen::VectorXi>(pivots.data(), static_cast<Eigen::Index>(pivots.size())));
   VectorXd solution = order.transpose() * VectorXd(scale.cwiseProduct(moment_));
   solution.tail(empty).setZero();
-  solve_triangular(root, solution.head(rank));
-  solve_triangular(root.transpose(), solution.head(rank));
+  solve_cholesky(root, solution.head(rank));
   weights_ = scale.cwiseProduct(order * solution);
   MatrixXd directions = MatrixXd::Zero(dimension(), empty);
   directions.topRows(rank) = matrix.bottomLeftCorner(empty, rank).transpose();
@@ -175,10 +172,6 @@ void NormalEquations::whiten(Eigen::Ref<MatrixXd> columns) const {
 
 MatrixXd NormalEquations::inverse() const {
   return inverse_by_cholesky(factor_);
-}
-
-std::size_t NormalEquations::bytes() const noexcept {
-  return static_cast<std::size_t>(gram_.size() + factor_.size() + moment_.size() + weights_.size()) * sizeof(double);
 }
 
 double NormalEquations::bytes_needed(std::int64_t dimension, double lambda) noexcept {

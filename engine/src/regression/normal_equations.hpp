@@ -40,7 +40,6 @@ class NormalEquations {
   /// (ΦᵀΦ + λI)⁻¹, as exact as its condition. Not after solve(0).
   Eigen::MatrixXd inverse() const;
 
-  std::size_t bytes() const noexcept;
   static double bytes_needed(std::int64_t dimension, double lambda) noexcept;
 
  private:

@@ -131,7 +131,7 @@ std::vector<double> minimized(LogLoss& loss, std::vector<double> start, double c
   return minimize(function, start, search).point;
 }
 
-void check(const LabelledData& data, Rows rows, std::span<const double> candidates) {
+void check_classes(const LabelledData& data, Rows rows, std::span<const double> candidates) {
   if (rows.empty()) throw Error(ErrorKind::data, "no rows to fit a softmax regression on", {.file = data.name});
   for (const double c : candidates) {
     if (std::isfinite(c) && c > 0) continue;
@@ -142,7 +142,7 @@ void check(const LabelledData& data, Rows rows, std::span<const double> candidat
 }  // namespace
 
 SoftmaxModel fit_softmax(const LabelledData& data, Rows rows, const SoftmaxRegressionOptions& options) {
-  check(data, rows, std::span(&options.c, 1));
+  check_classes(data, rows, std::span(&options.c, 1));
   const std::vector<std::int32_t> seen = seen_classes(data, rows);
   const auto width = static_cast<std::size_t>(1 + data.features), classes = static_cast<std::size_t>(data.labels);
   std::vector<double> fitted(seen.size() * width, 0.0);
@@ -166,7 +166,7 @@ SoftmaxModel fit_softmax(const LabelledData& data, Rows rows, const SoftmaxRegre
 SoftmaxModel fit_softmax_held_out(const LabelledData& data, Rows rows, std::span<const double> candidates,
                                   const SoftmaxRegressionOptions& options) {
   if (candidates.empty()) throw Error(ErrorKind::usage, "no value of c to choose from: give at least one");
-  check(data, rows, candidates);
+  check_classes(data, rows, candidates);
   SoftmaxRegressionOptions chosen = options;
   chosen.c = candidates.front();
   const std::size_t held = rows.size() / 4;

@@ -8,7 +8,7 @@ namespace scrm {
 namespace {
 
 constexpr double kLargestLogRatio = 50;
-constexpr double kLeastSpread = 1e-8;
+constexpr double kAddedSpread = 1e-8;
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void normalize(std::span<double> advantages) {
     a -= sum / n;
     squares += a * a;
   }
-  const double spread = std::sqrt(squares / (n - 1)) + kLeastSpread;
+  const double spread = std::sqrt(squares / (n - 1)) + kAddedSpread;
   for (double& a : advantages) a /= spread;
 }
 

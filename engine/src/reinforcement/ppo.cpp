@@ -1,7 +1,6 @@
 #include <optional>
 
-#include "reinforcement/adam.hpp"
-#include "reinforcement/minibatches.hpp"
+#include "reinforcement/descent.hpp"
 #include "reinforcement/played_batch.hpp"
 
 namespace scrm {
@@ -18,19 +17,14 @@ class PpoUpdate final : public PolicyUpdate {
     const PlayedBatch batch(episodes, agent, options_.normalize_advantages);
     Minibatches minibatches(episodes, options_.minibatch);
     ActorCriticLoss loss(agent);
-    std::vector<double> gradient(parameters.size());
-    double steps = 0;
-    for (int epoch = 0; epoch < options_.ppo.epochs; ++epoch) {
-      key.stop.check();
-      minibatches.shuffle(key, epoch);
-      for (Minibatch rows;
-           minibatches.next(batch.old_log_probability(), batch.advantages(), options_.normalize_advantages, rows);) {
-        loss.proximal(rows, options_.ppo, gradient);
-        cut_norm(options_.ppo.gradient_norm, gradient);
-        adam_->step(gradient, parameters);
-        ++steps;
-      }
-    }
+    const auto next = [&](Minibatch& rows) {
+      return minibatches.next(batch.old_log_probability(), batch.advantages(), options_.normalize_advantages, rows);
+    };
+    const int steps = descend(minibatches, key, {.epochs = options_.ppo.epochs}, *adam_, parameters, next,
+                              [&](const Minibatch& rows, std::span<double> gradient) {
+                                loss.proximal(rows, options_.ppo, gradient);
+                                cut_norm(options_.ppo.gradient_norm, gradient);
+                              });
     UpdateReport report = batch.report(agent, options_.ppo.clip);
     report.steps = steps;
     return report;

@@ -1,7 +1,6 @@
 #include <limits>
 
-#include "reinforcement/adam.hpp"
-#include "reinforcement/minibatches.hpp"
+#include "reinforcement/descent.hpp"
 #include "reinforcement/played_batch.hpp"
 
 namespace scrm {
@@ -13,16 +12,10 @@ UpdateReport pretrain(const Episodes& episodes, const ReinforcementOptions& opti
   Adam adam(parameters.size(), options.pretraining.rate);
   Minibatches minibatches(episodes, options.minibatch);
   ActorCriticLoss loss(agent);
-  std::vector<double> gradient(parameters.size());
-  int steps = 0;
-  for (int epoch = 0; steps < options.pretraining.steps; ++epoch) {
-    key.stop.check();
-    minibatches.shuffle(key, epoch);
-    for (Minibatch rows; steps < options.pretraining.steps && minibatches.next(rows); ++steps) {
-      loss.cloning(rows, options.pretraining.entropy_weight, gradient);
-      adam.step(gradient, parameters);
-    }
-  }
+  const int steps = descend(minibatches, key, {.steps = options.pretraining.steps}, adam, parameters,
+                            [&](const Minibatch& rows, std::span<double> gradient) {
+                              loss.cloning(rows, options.pretraining.entropy_weight, gradient);
+                            });
   UpdateReport report = start.report(agent, std::numeric_limits<double>::infinity());
   report.steps = steps;
   return report;

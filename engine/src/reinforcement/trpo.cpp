@@ -3,9 +3,8 @@
 #include <limits>
 #include <optional>
 
-#include "reinforcement/adam.hpp"
 #include "reinforcement/conjugate_gradients.hpp"
-#include "reinforcement/minibatches.hpp"
+#include "reinforcement/descent.hpp"
 #include "reinforcement/played_batch.hpp"
 
 namespace scrm {
@@ -62,15 +61,8 @@ class TrpoUpdate final : public PolicyUpdate {
     if (!adam_) adam_.emplace(critic.size(), options_.trpo.critic_rate);
     Minibatches minibatches(episodes, options_.minibatch);
     ActorCriticLoss loss(agent);
-    std::vector<double> gradient(critic.size());
-    for (int epoch = 0; epoch < options_.trpo.critic_epochs; ++epoch) {
-      key.stop.check();
-      minibatches.shuffle(key, epoch);
-      for (Minibatch rows; minibatches.next(rows);) {
-        loss.value(rows, gradient);
-        adam_->step(gradient, critic);
-      }
-    }
+    descend(minibatches, key, {.epochs = options_.trpo.critic_epochs}, *adam_, critic,
+            [&](const Minibatch& rows, std::span<double> gradient) { loss.value(rows, gradient); });
   }
 
   ReinforcementOptions options_;

@@ -11,8 +11,8 @@
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/shard/shard_writer.hpp"
 #include "support/files.hpp"
-#include "support/rows/random_rows.hpp"
 #include "support/reference/reference_objective.hpp"
+#include "support/rows/random_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;

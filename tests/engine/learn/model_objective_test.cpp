@@ -25,22 +25,6 @@ namespace {
 using reference::Real;
 using reference::Reals;
 
-Schema schema_for(PolicyKind kind, std::int64_t features, bool sparse = false) {
-  Schema schema;
-  schema.features = features;
-  schema.sparse = sparse;
-  if (kind == PolicyKind::softmax) {
-    schema.action_kind = ActionKind::categorical;
-    schema.num_actions = 4;
-  } else if (kind == PolicyKind::multilabel) {
-    schema.action_kind = ActionKind::multilabel;
-    schema.num_actions = 3;
-    schema.label_propensity = true;
-    schema.propensity = PropensityForm::logarithm;
-  }
-  return schema;
-}
-
 /// Coefficients that are linear in the context, by a random theta.
 class LinearModel final : public OutcomeModel {
  public:

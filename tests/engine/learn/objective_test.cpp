@@ -8,30 +8,13 @@
 #include <vector>
 
 #include "scrm/io/file/error.hpp"
-#include "support/rows/random_rows.hpp"
 #include "support/reference/reference_objective.hpp"
+#include "support/rows/random_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;
 
 namespace {
-
-Schema schema_for(PolicyKind kind, std::int64_t features, bool sparse = false, FloatType type = FloatType::f64) {
-  Schema schema;
-  schema.features = features;
-  schema.sparse = sparse;
-  schema.context_type = type;
-  if (kind == PolicyKind::softmax) {
-    schema.action_kind = ActionKind::categorical;
-    schema.num_actions = 4;
-  } else if (kind == PolicyKind::multilabel) {
-    schema.action_kind = ActionKind::multilabel;
-    schema.num_actions = 3;
-    schema.label_propensity = true;
-    schema.propensity = PropensityForm::logarithm;
-  }
-  return schema;
-}
 
 ObjectiveProblem problem_for(const Policy& policy, const Estimator* estimator, const LoggedRows& rows) {
   ObjectiveProblem problem{policy, {}, nullptr};

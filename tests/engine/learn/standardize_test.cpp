@@ -16,16 +16,9 @@ namespace {
 
 /// Rows whose losses depend on action and context, so that there is something to learn.
 LoggedRows rows_for(PolicyKind kind, std::int64_t features, bool sparse, std::uint64_t seed) {
-  Schema schema;
-  schema.features = features;
-  schema.sparse = sparse;
-  if (kind == PolicyKind::softmax) {
-    schema.action_kind = ActionKind::categorical;
-    schema.num_actions = 4;
-  } else if (kind == PolicyKind::multilabel) {
-    schema.action_kind = ActionKind::multilabel;
-    schema.num_actions = 3;
-  }
+  Schema schema = schema_for(kind, features, sparse);
+  schema.label_propensity = false;
+  schema.propensity = PropensityForm::linear;
   LoggedRows rows = random_rows(schema, 1500, seed, 0.3);
   for (std::int64_t i = 0; i < rows.rows; ++i) {
     const auto row = static_cast<std::size_t>(i);

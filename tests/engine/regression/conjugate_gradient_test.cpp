@@ -9,6 +9,7 @@
 #include "scrm/engine/regression/kernel_ridge.hpp"
 #include "scrm/engine/schedule/libraries.hpp"
 #include "scrm/io/file/error.hpp"
+#include "support/heap.hpp"
 #include "support/reference/kernel_fits.hpp"
 #include "support/reference/kernel_reference.hpp"
 
@@ -173,8 +174,12 @@ TEST_CASE("conjugate gradients: holds no more than it said it would, and of repl
   KernelRidgeOptions options;
   options.kernel = kernel;
   options.solver = RidgeSolver::conjugate_gradient;
-  const KernelRidge ridge = fitted(kernel, 1, RidgeSolver::conjugate_gradient, rows, {1000, 1000});
-  CHECK(ridge.bytes() <= KernelRidge::bytes_needed(options, 2000));
-  CHECK(ridge.bytes() < 2000 * 40 * sizeof(double));
-  CHECK(ridge.bytes() > 500 * 40 * sizeof(double));
+  const auto fit = [&] { return fitted(kernel, 1, RidgeSolver::conjugate_gradient, rows, {1000, 1000}); };
+  fit();  // what threads and libraries take once is there already
+  const std::size_t before = heap_bytes();
+  const KernelRidge ridge = fit();
+  const std::size_t held = heap_bytes() - before;
+  CHECK(held <= KernelRidge::bytes_needed(options, 2000));
+  CHECK(held < 2000 * 40 * sizeof(double));
+  if (before > 0) CHECK(held > 500 * 40 * sizeof(double));
 }

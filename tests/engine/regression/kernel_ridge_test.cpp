@@ -46,7 +46,7 @@ TEST_CASE("kernel ridge: mean and width are the textbook's, by every exact solve
         const RidgeRows rows = ridge_rows(kernel, n, 11), queries = ridge_rows(kernel, 40, 12);
         const RidgeAnswers truth = textbook(kernel, lambda, rows, queries.states);
         for (const RidgeSolver solver : exact_solvers(kernel)) {
-          CAPTURE(to_string(solver));
+          CAPTURE(static_cast<int>(solver));
           const KernelRidge ridge = fitted(with(kernel, lambda, solver), rows, {rows.y.size()});
           const RidgeAnswers found = answers(ridge, queries.states, kernel.state_size());
           CHECK(difference(found.mean, truth.mean) < 1e-9);
@@ -67,7 +67,7 @@ TEST_CASE("kernel ridge: without lambda the mean is that of the shortest solutio
       const RidgeRows rows = ridge_rows(kernel, n, 21), queries = ridge_rows(kernel, 30, 22);
       const RidgeAnswers truth = textbook(kernel, 0, rows, queries.states);
       for (const RidgeSolver solver : exact_solvers(kernel)) {
-        CAPTURE(to_string(solver));
+        CAPTURE(static_cast<int>(solver));
         CAPTURE(n);
         const KernelRidge ridge = fitted(with(kernel, 0, solver), rows, {rows.y.size()});
         const RidgeAnswers found = answers(ridge, queries.states, kernel.state_size());
@@ -126,7 +126,7 @@ TEST_CASE("kernel ridge: every exact solver agrees with the dual on many rows") 
     const RidgeRows rows = ridge_rows(kernel, 1100, 41), queries = ridge_rows(kernel, 700, 42);
     const RidgeAnswers dual = dual_ridge(kernel, 5, rows, queries.states);
     for (const RidgeSolver solver : exact_solvers(kernel)) {
-      CAPTURE(to_string(solver));
+      CAPTURE(static_cast<int>(solver));
       const KernelRidge ridge = fitted(with(kernel, 5, solver), rows, {300, 800});
       const RidgeAnswers found = answers(ridge, queries.states, kernel.state_size());
       CHECK(difference(found.mean, dual.mean) < 1e-9);
@@ -258,7 +258,7 @@ TEST_CASE("action polynomials: give mean and squared width at any action, by eve
           square.push_back(s);
           truth_square.push_back(std::pow(truth.width[static_cast<std::size_t>(i)], 2));
         }
-        CAPTURE(to_string(solver));
+        CAPTURE(static_cast<int>(solver));
         CHECK(difference(mean, truth.mean) < 1e-9);
         CHECK(difference(square, truth_square) < 1e-9);
       }

@@ -5,20 +5,19 @@
 #include <cstdint>
 #include <memory>
 
-#include "scrm/engine/pass/source.hpp"
+#include "scrm/engine/pass/wrapped_source.hpp"
 
 namespace scrm {
 
 /// Of every kStride blocks of the inner source the first kTogether: few enough to be from everywhere, enough that a
 /// compressed chunk is not read for one block. Rows keep the indices they have there; rows() counts full blocks.
-class SampledSource final : public Source {
+class SampledSource final : public WrappedSource {
  public:
   static constexpr int kTogether = 4;
   static constexpr int kStride = 64;
 
-  explicit SampledSource(Source& source) : source_(source) {}
+  explicit SampledSource(Source& source) : WrappedSource(source) {}
 
-  const Schema& schema() const override { return source_.schema(); }
   std::int64_t rows() const override { return blocks_before(source_.blocks()) * kBlockRows; }
   /// Those of the rank's own: it may have no others in memory.
   BlockRange share(int rank, int ranks) const override {
@@ -26,9 +25,6 @@ class SampledSource final : public Source {
     return {blocks_before(inner.first), blocks_before(inner.end)};
   }
   int group_blocks() const override { return kTogether; }
-  std::size_t group_bytes() const override { return source_.group_bytes(); }
-  std::size_t loader_bytes() const override { return source_.loader_bytes(); }
-  std::unique_ptr<BlockLoader> make_loader() const override { return source_.make_loader(); }
   std::unique_ptr<BlockGroup> fetch(std::int64_t first_block, int count) override {
     return source_.fetch(inner_index(first_block), count);
   }
@@ -41,8 +37,6 @@ class SampledSource final : public Source {
     return inner / kStride * kTogether + std::min<std::int64_t>(inner % kStride, kTogether);
   }
   static std::int64_t inner_index(std::int64_t index) { return index / kTogether * kStride + index % kTogether; }
-
-  Source& source_;
 };
 
 }  // namespace scrm

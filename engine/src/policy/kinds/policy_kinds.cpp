@@ -11,22 +11,17 @@
 
 namespace scrm {
 
-// Each is defined in its own file policy/NAME.cpp; a new one needs its name here and in the list.
-PolicyKindDefinition gaussian_kind();
-PolicyKindDefinition lognormal_kind();
-PolicyKindDefinition softmax_kind();
-PolicyKindDefinition multilabel_kind();
-PolicyKindDefinition uniform_kind();
+#define SCRM_POLICY_KIND(name) PolicyKindDefinition name##_kind();
+#include "policy/kinds/policy_kinds.inc"
+#undef SCRM_POLICY_KIND
 
 namespace {
 
 std::deque<PolicyKindDefinition>& registry() {
   static std::deque<PolicyKindDefinition> kinds = {
-      gaussian_kind(),    //
-      lognormal_kind(),   //
-      softmax_kind(),     //
-      multilabel_kind(),  //
-      uniform_kind(),
+#define SCRM_POLICY_KIND(name) name##_kind(),
+#include "policy/kinds/policy_kinds.inc"
+#undef SCRM_POLICY_KIND
   };
   return kinds;
 }

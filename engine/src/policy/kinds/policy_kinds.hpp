@@ -1,4 +1,4 @@
-/// What the built-in kinds of policy share. Each is defined in the file of its name and listed in policy_kinds.cpp.
+/// What the built-in kinds of policy share. Each is defined in the file of its name and listed in policy_kinds.inc.
 #pragma once
 
 #include <algorithm>

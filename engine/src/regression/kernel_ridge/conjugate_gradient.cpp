@@ -162,15 +162,6 @@ void ConjugateGradient::solve() {
   columns = weights.transpose();
 }
 
-std::size_t ConjugateGradient::bytes() const {
-  auto numbers = context_gram_.size() + bit_gram_.size() + moment_.size() + weights_.size();
-  for (const Group& group : groups_) {
-    // A number that is not zero has a number of its own beside it, half as long.
-    numbers += group.dense.size() + 2 * group.nonzero.nonZeros() + group.actions.size() + group.contexts();
-  }
-  return static_cast<std::size_t>(numbers) * sizeof(double);
-}
-
 double ConjugateGradient::bytes_needed(const KernelRidgeOptions& options, std::int64_t rows) {
   const auto n = static_cast<double>(rows), side = static_cast<double>(1 + options.kernel.features);
   const auto bits = static_cast<double>(1 + options.kernel.actions), group = static_cast<double>(kGroup);

@@ -20,7 +20,6 @@ class ConjugateGradient {
   /// Of the features (1, a) ⊗ (1, x).
   const Eigen::VectorXd& weights() const noexcept { return weights_; }
 
-  std::size_t bytes() const;
   static double bytes_needed(const KernelRidgeOptions& options, std::int64_t rows);
 
  private:

@@ -96,15 +96,15 @@ void FeatureRidge::grid_means(const States& contexts, const Responses& actions, 
   });
 }
 
-MatrixXd FeatureRidge::bit_weights() const {
+void FeatureRidge::find_bit_weights() {
+  if (options_.kernel.kind != KernelKind::bits) return;
   const Eigen::Index side = 1 + options_.kernel.features, bits = 1 + options_.kernel.actions;
-  if (exact_) return weights().reshaped(side, bits);
-  if (centres().cols() == 0) return MatrixXd::Zero(side, bits);  // no rows yet, and a matrix of none has no rows either
+  bit_weights_.setZero(side, bits);
+  if (exact_) bit_weights_ = weights().reshaped(side, bits);
+  if (exact_ || centres().cols() == 0) return;  // a matrix of no columns has no rows either
   const MatrixXd x = with_ones(centres().topRows(side - 1));
   const MatrixXd a = kernel_weights_.asDiagonal() * with_ones(centres().bottomRows(bits - 1)).transpose();
-  MatrixXd out(side, bits);
-  set_product(x, a, out);
-  return out;
+  set_product(x, a, bit_weights_);
 }
 
 /// With H the inverse and W_kl = (1, x)ᵀ H_kl (1, x), width² of bits a is (1, a)ᵀ W (1, a), and a bit that flips adds

@@ -89,10 +89,11 @@ FeatureRidge::FeatureRidge(const KernelRidgeOptions& options)
   }
   if (options.solver == RidgeSolver::conjugate_gradient) {
     gradients_.emplace(options);
-    return;
+  } else {
+    place_blocks();
+    solve();
   }
-  place_blocks();
-  solve();
+  find_bit_weights();
 }
 
 void FeatureRidge::solve() {
@@ -125,16 +126,6 @@ double FeatureRidge::trace_error() const {
   double most = 0;
   for (const FeatureBlock& block : blocks_) most = std::max(most, block.missed > 0 ? block.missed / block.trace : 0);
   return most;
-}
-
-std::size_t FeatureRidge::bytes() const {
-  std::size_t total = equations_.bytes() + rows_.capacity() * sizeof(Row) + (gradients_ ? gradients_->bytes() : 0);
-  Eigen::Index numbers = factor_.size() + inverse_.size() + kernel_weights_.size();
-  for (const FeatureBlock& block : blocks_) {
-    total += block.finite ? block.features->bytes() : block.points->bytes();
-    numbers += block.axes.size();
-  }
-  return total + (inputs_.capacity() + static_cast<std::size_t>(numbers)) * sizeof(double);
 }
 
 std::int64_t FeatureRidge::max_dimension(const KernelRidgeOptions& options, std::int64_t rows) {
@@ -175,13 +166,21 @@ double FeatureRidge::bytes_needed(const KernelRidgeOptions& options, std::int64_
 }
 
 void FeatureRidge::add(const States& states, const Responses& y) {
-  if (gradients_) return gradients_->add(states, y);
   const std::int64_t first_row = std::ssize(rows_), first_input = input_count();
-  if (!exact_) {
+  if (gradients_) {
+    gradients_->add(states, y);
+  } else if (exact_) {
+    add_to_moments(states, y);
+  } else {
     keep(states, y);
-    return dual_ ? add_to_kernel_matrix(first_input) : add_to_points(first_input, first_row);
+    dual_ ? add_to_kernel_matrix(first_input) : add_to_points(first_input, first_row);
   }
-  // Rows leave nothing behind but their moments.
+  count_ += y.size();
+  find_bit_weights();
+}
+
+/// Rows leave nothing behind but their moments.
+void FeatureRidge::add_to_moments(const States& states, const Responses& y) {
   const std::int64_t chunk = chunk_rows(options_.kernel);
   for (std::int64_t first = 0; first < y.size(); first += chunk) {
     const std::int64_t n = std::min(chunk, y.size() - first);
@@ -242,8 +241,7 @@ void FeatureRidge::add_to_kernel_matrix(std::int64_t first) {
                                              options_.lambda));
   }
   kernel_weights_ = of_rows(&Row::y, 0, n) / times.sqrt();
-  solve_triangular(factor_, kernel_weights_);
-  solve_triangular(factor_.transpose(), kernel_weights_);
+  solve_cholesky(factor_, kernel_weights_);
 }
 
 bool FeatureRidge::extend(std::int64_t first_input, std::int64_t first_row) {

@@ -46,6 +46,8 @@ class FeatureRidge {
   /// A batch; afterwards queries see it.
   void add(const States& states, const Responses& y);
 
+  const KernelRidgeOptions& options() const { return options_; }
+  std::int64_t rows() const { return count_; }
   std::int64_t dimension() const;
   const Eigen::VectorXd& weights() const;
   void fill_features(const States& states, Columns out) const;
@@ -58,13 +60,12 @@ class FeatureRidge {
   /// Gaussian kernel: mean(x, a), one column a context and one row an action.
   void grid_means(const States& contexts, const Responses& actions, Columns out) const;
   /// Bits: the mean is (1, x)ᵀ M (1, a).
-  Eigen::MatrixXd bit_weights() const;
+  const Eigen::MatrixXd& bit_weights() const { return bit_weights_; }
   /// Bits whose inverse is kept: width² of a context's bits and, row 1 + k, of those that differ from them in bit k.
   bool keeps_inverse() const { return inverse_.size() > 0; }
   void squared_flip_widths(const States& contexts, const States& bits, Columns out) const;
 
   double trace_error() const;
-  std::size_t bytes() const;
   /// Held at most while adding up to `rows` rows, and the features then.
   static double bytes_needed(const KernelRidgeOptions& options, std::int64_t rows);
   static std::int64_t max_dimension(const KernelRidgeOptions& options, std::int64_t rows);
@@ -90,6 +91,7 @@ class FeatureRidge {
   States centres() const;
 
   void keep(const States& states, const Responses& y);
+  void add_to_moments(const States& states, const Responses& y);
   void add_to_points(std::int64_t first_input, std::int64_t first_row);
   void add_to_kernel_matrix(std::int64_t first);
   bool extend(std::int64_t first_input, std::int64_t first_row);
@@ -99,10 +101,11 @@ class FeatureRidge {
   void fill_inputs(const States& inputs, Columns out) const;
   void scale(const Eigen::ArrayXd& actions, const Eigen::ArrayXd& factors, Columns out) const;
   void solve();
+  void find_bit_weights();
   [[noreturn]] void throw_repeated_states() const;
 
   KernelRidgeOptions options_;
-  std::int64_t input_size_;
+  std::int64_t input_size_, count_ = 0;
   bool exact_, dual_;
   std::vector<FeatureBlock> blocks_;
   // So far; of an exact feature map those of a chunk, while a batch is added.
@@ -110,8 +113,9 @@ class FeatureRidge {
   std::vector<Row> rows_;
   NormalEquations equations_{0};
   std::optional<ConjugateGradient> gradients_;
-  Eigen::MatrixXd factor_;          // dual: of K + λ/times
-  Eigen::MatrixXd inverse_;         // bits: of the normal equations
+  Eigen::MatrixXd factor_;   // dual: of K + λ/times
+  Eigen::MatrixXd inverse_;  // bits: of the normal equations
+  Eigen::MatrixXd bit_weights_;
   Eigen::VectorXd kernel_weights_;  // of the centres
 };
 

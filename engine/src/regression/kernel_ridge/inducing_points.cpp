@@ -121,10 +121,6 @@ void InducingPoints::take(Offer& offer, const std::vector<Eigen::Index>& chosen)
   }
 }
 
-std::size_t InducingPoints::bytes() const noexcept {
-  return static_cast<std::size_t>(points_.size() + root_.size()) * sizeof(double);
-}
-
 double InducingPoints::bytes_needed(std::int64_t state_size, std::optional<std::int64_t> most,
                                     std::int64_t rows) noexcept {
   const auto size = static_cast<double>(state_size), offered = static_cast<double>(offered_of(rows, most));

@@ -30,7 +30,6 @@ class InducingPoints {
   /// L⁻ᵀv: weights of φ become weights of k(Z, ·).
   Eigen::VectorXd kernel_weights(Eigen::VectorXd v) const;
 
-  std::size_t bytes() const noexcept;
   /// With what extend takes while it works on `rows` states.
   static double bytes_needed(std::int64_t state_size, std::optional<std::int64_t> most, std::int64_t rows) noexcept;
 

@@ -39,21 +39,6 @@ void check_options(const KernelRidgeOptions& options) {
   }
 }
 
-bool fits(const KernelRidgeOptions& options) {
-  return FeatureRidge::bytes_needed(options, options.expected_rows) <= static_cast<double>(options.memory);
-}
-
-void check_memory(const KernelRidgeOptions& options, std::int64_t rows) {
-  const double need = FeatureRidge::bytes_needed(options, rows);
-  if (need <= static_cast<double>(options.memory)) return;
-  constexpr double kMega = 1e-6;
-  throw Error(ErrorKind::memory,
-              fmt::format("kernel ridge on {} rows needs {:.0f} MB by the {} solver, and may use {:.0f} MB: allow more "
-                          "memory or use {} inducing points",
-                          rows, need * kMega, to_string(options.solver), static_cast<double>(options.memory) * kMega,
-                          options.points ? "fewer" : "so many"));
-}
-
 /// An array of the caller's as a matrix of so many columns, one a state or context.
 Eigen::Map<const Eigen::MatrixXd> as_columns(std::span<const double> numbers, std::int64_t rows, std::int64_t columns) {
   if (std::ssize(numbers) == rows * columns) return {numbers.data(), rows, columns};
@@ -91,50 +76,34 @@ std::int64_t block_of(std::int64_t numbers) {
   return std::clamp(kQueryDoubles / std::max<std::int64_t>(numbers, 1), kMinColumns, kMaxColumns);
 }
 
-}  // namespace
-
-const char* to_string(RidgeSolver solver) noexcept {
-  constexpr const char* kWords[] = {"automatic", "primal", "conjugate gradient", "inducing point"};
-  return kWords[static_cast<int>(solver)];
+/// Means, and widths where they are asked for.
+void query(const FeatureRidge& ridge, std::span<const double> states, std::span<double> means, double* widths) {
+  const auto queries = std::ssize(means);
+  const KernelRidgeOptions& options = ridge.options();
+  const auto columns = as_columns(states, options.kernel.state_size(), queries);
+  const bool with_width = widths != nullptr && options.lambda > 0;
+  if (with_width && options.solver == RidgeSolver::conjugate_gradient) {
+    throw Error(ErrorKind::usage, "conjugate gradients know means and no widths: use the primal solver");
+  }
+  if (widths != nullptr && !with_width) std::fill_n(widths, queries, 0.0);
+  parallel_blocks(queries, block_of(ridge.dimension()), [&](std::int64_t first, std::int64_t n) {
+    const auto block = columns.middleCols(first, n);
+    Eigen::MatrixXd features(ridge.dimension(), n);
+    ridge.fill_features(block, features);
+    set_product(features.transpose(), ridge.weights(), Eigen::Map<Eigen::VectorXd>(means.data() + first, n));
+    if (!with_width) return;
+    Eigen::Map<Eigen::VectorXd> squares(widths + first, n);
+    ridge.squared_widths(block, features, squares);
+    // Where a state has been seen so often that nothing is left, rounding may go below zero.
+    squares = squares.cwiseMax(0.0).cwiseSqrt();
+  });
 }
 
-struct KernelRidge::State {
-  KernelRidgeOptions options;
-  FeatureRidge ridge;
-  std::int64_t rows = 0;
-  Eigen::MatrixXd bit_weights;
-
-  explicit State(const KernelRidgeOptions& resolved) : options(resolved), ridge(resolved) {}
-
-  /// Means, and widths where they are asked for.
-  void query(std::span<const double> states, std::span<double> means, double* widths) const {
-    const auto queries = std::ssize(means);
-    const auto columns = as_columns(states, options.kernel.state_size(), queries);
-    const bool with_width = widths != nullptr && options.lambda > 0;
-    if (with_width && options.solver == RidgeSolver::conjugate_gradient) {
-      throw Error(ErrorKind::usage, "conjugate gradients know means and no widths: use the primal solver");
-    }
-    if (widths != nullptr && !with_width) std::fill_n(widths, queries, 0.0);
-    parallel_blocks(queries, block_of(ridge.dimension()), [&](std::int64_t first, std::int64_t n) {
-      const auto block = columns.middleCols(first, n);
-      Eigen::MatrixXd features(ridge.dimension(), n);
-      ridge.fill_features(block, features);
-      set_product(features.transpose(), ridge.weights(), Eigen::Map<Eigen::VectorXd>(means.data() + first, n));
-      if (!with_width) return;
-      Eigen::Map<Eigen::VectorXd> squares(widths + first, n);
-      ridge.squared_widths(block, features, squares);
-      // Where a state has been seen so often that nothing is left, rounding may go below zero.
-      squares = squares.cwiseMax(0.0).cwiseSqrt();
-    });
-  }
-};
+}  // namespace
 
 KernelRidge::KernelRidge(const KernelRidgeOptions& options) {
   check_options(options);
-  const KernelRidgeOptions chosen = resolved(options);
-  check_memory(chosen, 0);
-  state_ = std::make_unique<State>(chosen);
-  if (options.kernel.kind == KernelKind::bits) state_->bit_weights = state_->ridge.bit_weights();
+  ridge_ = std::make_unique<FeatureRidge>(resolved(options));
 }
 
 KernelRidge::~KernelRidge() = default;
@@ -142,70 +111,67 @@ KernelRidge::KernelRidge(KernelRidge&&) noexcept = default;
 KernelRidge& KernelRidge::operator=(KernelRidge&&) noexcept = default;
 
 void KernelRidge::add(std::span<const double> states, std::span<const double> y) {
-  State& state = *state_;
-  const StateKernel& kernel = state.options.kernel;
+  const KernelRidgeOptions& options = ridge_->options();
+  const StateKernel& kernel = options.kernel;
   const auto columns = as_columns(states, kernel.state_size(), std::ssize(y));
   const Eigen::Map<const Eigen::VectorXd> responses(y.data(), std::ssize(y));
   check_rows(kernel, columns, responses);
-  const std::int64_t rows = state.rows + std::ssize(y);
-  if (rows > std::numeric_limits<std::int32_t>::max() && state.options.solver != RidgeSolver::primal) {
+  const std::int64_t rows = ridge_->rows() + std::ssize(y);
+  if (rows > std::numeric_limits<std::int32_t>::max() && options.solver != RidgeSolver::primal) {
     throw Error(ErrorKind::usage, fmt::format("{} rows are too many for this solver", rows));
   }
-  check_memory(state.options, rows);
-  state.ridge.add(columns, responses);
-  if (!state.ridge.weights().allFinite()) {
+  ridge_->add(columns, responses);
+  if (!ridge_->weights().allFinite()) {
     throw Error(ErrorKind::data, "responses are so large that their products overflow: scale them");
   }
-  state.rows = rows;
-  if (kernel.kind == KernelKind::bits) state.bit_weights = state.ridge.bit_weights();
 }
 
 void KernelRidge::mean(std::span<const double> states, std::span<double> out) const {
-  state_->query(states, out, nullptr);
+  query(*ridge_, states, out, nullptr);
 }
 
 void KernelRidge::mean_and_width(std::span<const double> states, std::span<double> means,
                                  std::span<double> widths) const {
   as_columns(widths, 1, std::ssize(means));
-  state_->query(states, means, widths.data());
+  query(*ridge_, states, means, widths.data());
 }
 
 void KernelRidge::action_polynomials(std::span<const double> contexts, std::int64_t count, std::span<double> means,
                                      std::span<double> squares) const {
-  const State& state = *state_;
-  const int p = state.options.kernel.power();
+  const KernelRidgeOptions& options = ridge_->options();
+  const int p = options.kernel.power();
   if (p == 0)
     throw Error(ErrorKind::usage, "means are polynomials of the action for linear and polynomial kernels only");
-  const auto inputs = as_columns(contexts, state.options.kernel.state_size() - 1, count);
+  const auto inputs = as_columns(contexts, options.kernel.state_size() - 1, count);
   auto mean_columns = as_columns(means, p + 1, count);
   auto square_columns = as_columns(squares, squares.empty() ? 0 : 2 * p + 1, count);
-  const bool with_width = !squares.empty() && state.options.lambda > 0;
+  const bool with_width = !squares.empty() && options.lambda > 0;
   square_columns.setZero();
-  parallel_blocks(count, block_of(state.ridge.dimension() * (p + 1)), [&](std::int64_t first, std::int64_t n) {
+  parallel_blocks(count, block_of(ridge_->dimension() * (p + 1)), [&](std::int64_t first, std::int64_t n) {
     Columns block = square_columns.middleCols(first, n);
-    state.ridge.action_polynomials(inputs.middleCols(first, n), mean_columns.middleCols(first, n),
-                                   with_width ? &block : nullptr);
+    ridge_->action_polynomials(inputs.middleCols(first, n), mean_columns.middleCols(first, n),
+                               with_width ? &block : nullptr);
   });
 }
 
 void KernelRidge::grid_means(std::span<const double> contexts, std::int64_t count, std::span<const double> actions,
                              std::span<double> out) const {
-  const StateKernel& kernel = state_->options.kernel;
+  const StateKernel& kernel = ridge_->options().kernel;
   if (kernel.kind != KernelKind::gaussian || kernel.actions != 1) {
     throw Error(ErrorKind::usage, "means on a grid of actions need the gaussian kernel and one action a state");
   }
   const auto inputs = as_columns(contexts, kernel.features, count);
   auto answers = as_columns(out, std::ssize(actions), count);
   const Eigen::Map<const Eigen::VectorXd> grid(actions.data(), std::ssize(actions));
-  state_->ridge.grid_means(inputs, grid, answers);
+  ridge_->grid_means(inputs, grid, answers);
 }
 
 void KernelRidge::bit_coefficients(std::span<const double> contexts, std::int64_t count, std::span<double> out) const {
-  const StateKernel& kernel = state_->options.kernel;
+  const StateKernel& kernel = ridge_->options().kernel;
   if (kernel.kind != KernelKind::bits) throw Error(ErrorKind::usage, "coefficients of bits need the bits kernel");
   const auto inputs = as_columns(contexts, kernel.features, count);
   auto answers = as_columns(out, 1 + kernel.actions, count);
-  const Eigen::MatrixXd& weights = state_->bit_weights;
+  const Eigen::MatrixXd& weights = ridge_->bit_weights();
   parallel_blocks(count, kMaxColumns, [&](std::int64_t first, std::int64_t n) {
     auto block = answers.middleCols(first, n);
     block.colwise() = weights.row(0).transpose();
@@ -215,15 +181,15 @@ void KernelRidge::bit_coefficients(std::span<const double> contexts, std::int64_
 
 void KernelRidge::flip_widths(std::span<const double> contexts, std::int64_t count, std::span<const double> bits,
                               std::span<double> out) const {
-  const StateKernel& kernel = state_->options.kernel;
+  const StateKernel& kernel = ridge_->options().kernel;
   if (kernel.kind != KernelKind::bits) throw Error(ErrorKind::usage, "widths of flipped bits need the bits kernel");
   const std::int64_t flips = 1 + kernel.actions;
   const auto inputs = as_columns(contexts, kernel.features, count), actions = as_columns(bits, kernel.actions, count);
   auto answers = as_columns(out, flips, count);
-  if (state_->ridge.keeps_inverse()) {
+  if (ridge_->keeps_inverse()) {
     parallel_blocks(count, kMaxColumns, [&](std::int64_t first, std::int64_t n) {
       auto block = answers.middleCols(first, n);
-      state_->ridge.squared_flip_widths(inputs.middleCols(first, n), actions.middleCols(first, n), block);
+      ridge_->squared_flip_widths(inputs.middleCols(first, n), actions.middleCols(first, n), block);
       block = block.cwiseMax(0.0).cwiseSqrt();
     });
     return;
@@ -243,27 +209,23 @@ void KernelRidge::flip_widths(std::span<const double> contexts, std::int64_t cou
 }
 
 double KernelRidge::lambda() const noexcept {
-  return state_->options.lambda;
+  return ridge_->options().lambda;
 }
 
 RidgeSolver KernelRidge::solver() const noexcept {
-  return state_->options.solver;
+  return ridge_->options().solver;
 }
 
 std::int64_t KernelRidge::rows() const noexcept {
-  return state_->rows;
+  return ridge_->rows();
 }
 
 std::int64_t KernelRidge::dimension() const noexcept {
-  return state_->ridge.dimension();
+  return ridge_->dimension();
 }
 
 double KernelRidge::trace_error() const noexcept {
-  return state_->ridge.trace_error();
-}
-
-std::size_t KernelRidge::bytes() const noexcept {
-  return state_->ridge.bytes();
+  return ridge_->trace_error();
 }
 
 std::size_t KernelRidge::bytes_needed(const KernelRidgeOptions& options, std::int64_t rows) {
@@ -292,9 +254,9 @@ KernelRidgeOptions KernelRidge::resolved(KernelRidgeOptions options) {
   }
   const std::int64_t inputs = options.expected_rows / (options.kernel.power() > 0 ? options.replays : 1);
   options.solver = RidgeSolver::primal;
-  if (dimension && *dimension <= std::max(inputs, kSmallDimension) && fits(options)) return options;
+  if (dimension && *dimension <= std::max(inputs, kSmallDimension)) return options;
   options.solver = RidgeSolver::inducing_points;
-  if (!options.points && (inputs > kMaxExactPoints || !fits(options))) options.points = kPoints;
+  if (!options.points && inputs > kMaxExactPoints) options.points = kPoints;
   return options;
 }
 

@@ -37,7 +37,6 @@ class FiniteFeatures {
   explicit FiniteFeatures(const StateKernel& kernel);
 
   std::int64_t dimension() const noexcept { return dimension_; }
-  std::size_t bytes() const noexcept { return parent_.size() * (2 * sizeof(std::int32_t) + sizeof(double)); }
   /// One column a state.
   void fill(const States& states, Columns out) const;
 

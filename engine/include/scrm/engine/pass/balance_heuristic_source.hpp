@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "scrm/engine/pass/source.hpp"
+#include "scrm/engine/pass/wrapped_source.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
 
 namespace scrm {
@@ -14,28 +14,20 @@ namespace scrm {
 /// independent under every policy are not under their mixture, since one bit tells who acted and so what other bits are
 /// likely: what is estimated label by label is biased then, the more the further apart the policies are
 /// (label_mixture_test.cpp).
-class BalanceHeuristicSource final : public Source {
+class BalanceHeuristicSource final : public WrappedSource {
  public:
   /// `shares` are n_t/n, in the order of the policies.
   BalanceHeuristicSource(Source& source, std::vector<std::shared_ptr<const TargetPolicy>> policies,
                          std::vector<double> shares);
 
   const Schema& schema() const override { return schema_; }
-  std::int64_t rows() const override { return source_.rows(); }
-  BlockRange share(int rank, int ranks) const override { return source_.share(rank, ranks); }
-  int group_blocks() const override { return source_.group_blocks(); }
-  std::size_t group_bytes() const override { return source_.group_bytes(); }
   std::size_t loader_bytes() const override;
   std::unique_ptr<BlockLoader> make_loader() const override;
-  std::unique_ptr<BlockGroup> fetch(std::int64_t first_block, int count) override {
-    return source_.fetch(first_block, count);
-  }
   Block load(BlockGroup& group, std::int64_t index, BlockLoader& loader, Audit& audit) const override;
 
  private:
   const double* label_mixture(const Block& block, PolicyScratch& scratch, PolicyScratch& labels) const;
 
-  Source& source_;
   Schema schema_;
   std::vector<std::shared_ptr<const TargetPolicy>> policies_;
   std::vector<double> shares_;

@@ -38,9 +38,6 @@ enum class RidgeSolver {
   inducing_points,
 };
 
-/// A word, such as "primal".
-const char* to_string(RidgeSolver solver) noexcept;
-
 /// Up to this dimension a width under the bits kernel, dimension² operations, is worth asking for.
 inline constexpr std::int64_t kMaxWidthDimension = 4096;
 
@@ -49,9 +46,8 @@ struct KernelRidgeOptions {
   double lambda = 1;  ///< ≥ 0; 0 is the least-squares solution of least norm
   RidgeSolver solver = RidgeSolver::automatic;
   // What solvers are chosen by, and memory is counted with.
-  std::int64_t expected_rows = 10'000;        ///< of all batches together
-  std::int64_t replays = 1;                   ///< rows that follow each other with the same context
-  std::size_t memory = std::size_t{4} << 30;  ///< bytes that must not be exceeded
+  std::int64_t expected_rows = 10'000;  ///< of all batches together
+  std::int64_t replays = 1;             ///< rows that follow each other with the same context
   // Inducing points: every batch offers its states (at most max(2048, 4 · points) of it, in even steps). The one with
   // the largest residual k(s, s) − |φ(s)|² is taken, again and again, until there are `points` of them, or the
   // residuals of the states offered average to at most point_tolerance of λ and of k(s, s), or none exceeds 1e-13 of
@@ -63,6 +59,8 @@ struct KernelRidgeOptions {
   std::optional<std::int64_t> points;
   double point_tolerance = 1e-9;
 };
+
+class FeatureRidge;
 
 /// With S the states added so far, K their kernel matrix and k(s) their kernel values with s:
 ///   mean(s)   = k(s)ᵀ (K + λI)⁻¹ y
@@ -76,15 +74,15 @@ struct KernelRidgeOptions {
 /// than λ.
 class KernelRidge {
  public:
-  /// Throws Error (usage) for λ < 0 and kernels that cannot be, Error (memory) where no solver fits.
+  /// Throws Error (usage) for λ < 0 and kernels that cannot be.
   explicit KernelRidge(const KernelRidgeOptions& options);
   ~KernelRidge();
   KernelRidge(KernelRidge&&) noexcept;
   KernelRidge& operator=(KernelRidge&&) noexcept;
 
   /// Adds a batch: rows of kernel.state_size() numbers, and a response each. Throws Error for numbers that are not
-  /// finite (with the row, counted within the batch), for more rows than memory allows, and where λ is too small for
-  /// the matrix to be solved; after the last two the object is of no further use.
+  /// finite (with the row, counted within the batch), and where λ is too small for the matrix to be solved; after the
+  /// latter the object is of no further use.
   void add(std::span<const double> states, std::span<const double> y);
 
   /// One number a state.
@@ -122,20 +120,18 @@ class KernelRidge {
   /// Inducing points: trace(K − ΦΦᵀ)/trace(K) over all rows, for polynomials the largest of those of (x·x' + 1)^j,
   /// whatever the actions. What is rounding beside k(s, s) counts as 0.
   double trace_error() const noexcept;
-  /// Held now.
-  std::size_t bytes() const noexcept;
 
   /// The options with what is automatic chosen. conjugate_gradient for the bits kernel with λ > 0 where rows and D
   /// exceed kMaxWidthDimension; else primal where D ≤ max(n, 512), n the expected contexts of polynomials and rows of
-  /// other kernels, and it fits; else inducing points: all states where n ≤ 8192 and they fit, else 1000.
+  /// other kernels; else inducing points: all states where n ≤ 8192, else 1000. Sizes alone decide, and not the
+  /// machine's memory, since approximations have other numbers.
   static KernelRidgeOptions resolved(KernelRidgeOptions options);
   /// Held at most while adding up to `rows` rows, and the dimension then, with resolved(options).
   static std::size_t bytes_needed(const KernelRidgeOptions& options, std::int64_t rows);
   static std::int64_t max_dimension(const KernelRidgeOptions& options, std::int64_t rows);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<FeatureRidge> ridge_;
 };
 
 /// Actions first, first + step, …, `count` of them.
