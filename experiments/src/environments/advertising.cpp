@@ -102,8 +102,10 @@ class AdvertisingEnvironment final : public Environment {
 
 }  // namespace
 
-std::unique_ptr<Environment> make_advertising_environment(const EnvironmentOptions& options) {
-  return std::make_unique<AdvertisingEnvironment>(options);
+EnvironmentEntry advertising_environment() {
+  return {.name = "advertising",
+          .description = "a bid for a user in one of two half moons",
+          .make = make_environment<AdvertisingEnvironment>};
 }
 
 }  // namespace scrm

@@ -71,8 +71,10 @@ class CategoricalEnvironment final : public Environment {
 
 }  // namespace
 
-std::unique_ptr<Environment> make_categorical_environment(const EnvironmentOptions& options) {
-  return std::make_unique<CategoricalEnvironment>(options);
+EnvironmentEntry categorical_environment() {
+  return {.name = "categorical",
+          .description = "one of K actions, one of them right (--actions K)",
+          .make = make_environment<CategoricalEnvironment>};
 }
 
 }  // namespace scrm

@@ -86,8 +86,10 @@ class GaussianEnvironment final : public Environment {
 
 }  // namespace
 
-std::unique_ptr<Environment> make_gaussian_environment(const EnvironmentOptions& options) {
-  return std::make_unique<GaussianEnvironment>(options);
+EnvironmentEntry gaussian_environment() {
+  return {.name = "gaussian",
+          .description = "no context, one number to hit, quadratic loss",
+          .make = make_environment<GaussianEnvironment>};
 }
 
 }  // namespace scrm

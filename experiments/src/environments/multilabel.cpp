@@ -68,8 +68,10 @@ class MultilabelEnvironment final : public Environment {
 
 }  // namespace
 
-std::unique_ptr<Environment> make_multilabel_environment(const EnvironmentOptions& options) {
-  return std::make_unique<MultilabelEnvironment>(options);
+EnvironmentEntry multilabel_environment() {
+  return {.name = "multilabel",
+          .description = "K bits, loss the share of wrong ones (--actions K)",
+          .make = make_environment<MultilabelEnvironment>};
 }
 
 }  // namespace scrm

@@ -81,8 +81,10 @@ class PricingEnvironment final : public Environment {
 
 }  // namespace
 
-std::unique_ptr<Environment> make_pricing_environment(const EnvironmentOptions&) {
-  return std::make_unique<PricingEnvironment>();
+EnvironmentEntry pricing_environment() {
+  return {.name = "pricing",
+          .description = "a price for a product with 10 features; revenue with noise",
+          .make = make_environment<PricingEnvironment>};
 }
 
 }  // namespace scrm

@@ -14,46 +14,17 @@
 
 namespace scrm {
 
-// Each is defined in its own file environments/NAME.cpp; a new one needs its name here and its entry in the list.
-std::unique_ptr<Environment> make_gaussian_environment(const EnvironmentOptions&);
-std::unique_ptr<Environment> make_pricing_environment(const EnvironmentOptions&);
-std::unique_ptr<Environment> make_advertising_environment(const EnvironmentOptions&);
-std::unique_ptr<Environment> make_categorical_environment(const EnvironmentOptions&);
-std::unique_ptr<Environment> make_multilabel_environment(const EnvironmentOptions&);
+#define SCRM_ENVIRONMENT(name) EnvironmentEntry name##_environment();
+#include "environments/environments.inc"
+#undef SCRM_ENVIRONMENT
 
 namespace {
 
 std::deque<EnvironmentEntry>& registry() {
   static std::deque<EnvironmentEntry> entries = {
-      {.name = "gaussian",
-       .description = "no context, one number to hit, quadratic loss",
-       .make = make_gaussian_environment},
-      {.name = "pricing",
-       .description = "a price for a product with 10 features; revenue with noise",
-       .make = make_pricing_environment},
-      {.name = "advertising",
-       .description = "a bid for a user in one of two half moons",
-       .make = make_advertising_environment},
-      {.name = "categorical",
-       .description = "one of K actions, one of them right (--actions K)",
-       .make = make_categorical_environment},
-      {.name = "multilabel",
-       .description = "K bits, loss the share of wrong ones (--actions K)",
-       .make = make_multilabel_environment},
-      {.name = "scene",
-       .description = "which of 6 labels a picture has",
-       .files = {{"scene.h5"}, {"scene-train.arff", "scene-test.arff"}, {"scene.arff"}},
-       .traits = {.bonus = 0.025}},
-      {.name = "yeast",
-       .description = "which of 14 functions a gene has",
-       .files = {{"yeast.h5"}, {"yeast.arff"}, {"yeast-train.arff", "yeast-test.arff"}},
-       .traits = {.bonus = 2.0}},
-      // On unit-length rows the paper's bonus of 4 would saturate the first policy; this one brings its expected test
-      // loss to the paper's 0.51.
-      {.name = "tmc2007",
-       .description = "which of 22 problems a flight report is about",
-       .files = {{"tmc2007.h5"}, {"tmc2007-500.arff"}, {"tmc2007.arff"}},
-       .traits = {.bonus = 0.67, .unit_length = true}},
+#define SCRM_ENVIRONMENT(name) name##_environment(),
+#include "environments/environments.inc"
+#undef SCRM_ENVIRONMENT
   };
   return entries;
 }

@@ -21,8 +21,16 @@ class Crm final : public Learner {
 
 }  // namespace
 
-std::unique_ptr<Learner> make_crm(const LearnerSetup& setup) {
-  return std::make_unique<Crm>(setup);
+MethodEntry crm_method() {
+  return {
+      .name = "crm",
+      .description = "learns from all logs of the standing policy",
+      .make = make_learner<Crm>,
+      .has_lambda = true,
+      .learns = true,
+      .inapplicable_reason = without_estimator,
+      .resources = fitted_resources,
+  };
 }
 
 }  // namespace scrm

@@ -1,5 +1,7 @@
 #include "methods/fitted_policies.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -101,6 +103,11 @@ void FittedPolicies::fit(Source& rows, int batch, bool warm) {
     }
     first = last;
   }
+}
+
+std::string without_estimator(const ProblemFactory& environment, const RunOptions& options) {
+  if (!options.estimator->label_sums || environment.action_kind == ActionKind::multilabel) return "";
+  return fmt::format("the {} estimator is for actions that are bits", options.estimator->name);
 }
 
 MethodResources fitted_resources(const ProblemShape& shape, const RunOptions& options,

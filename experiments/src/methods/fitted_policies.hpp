@@ -31,6 +31,9 @@ class FittedPolicies {
   double rows_read_ = 0;
 };
 
+/// Why policies cannot be fitted to the environment by the options' estimator; empty where they can.
+std::string without_estimator(const ProblemFactory& environment, const RunOptions& options);
+
 /// What a run needs for its model, where its estimator or its judge has one.
 MethodResources fitted_resources(const ProblemShape& shape, const RunOptions& options,
                                  const HyperParameters& parameters, int threads);

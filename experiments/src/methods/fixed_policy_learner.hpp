@@ -1,6 +1,7 @@
 /// FixedPolicyLearner: a method that has one policy from the start and learns nothing from logs.
 #pragma once
 
+#include <string>
 #include <utility>
 
 #include "scrm/experiments/method.hpp"
@@ -18,5 +19,10 @@ class FixedPolicyLearner final : public Learner {
  private:
   Policy policy_;
 };
+
+/// Why a method that goes by right actions cannot play; empty where it can.
+inline std::string without_right_actions(const ProblemFactory& environment, const RunOptions&) {
+  return environment.knows_right_actions ? "" : "its right actions are not known";
+}
 
 }  // namespace scrm

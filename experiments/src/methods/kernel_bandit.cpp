@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "scrm/io/file/error.hpp"
@@ -77,7 +76,6 @@ KernelRidgeOptions ridge_options(const StateSpace& space, const Schema& schema, 
   ridge.lambda = lambda;
   ridge.expected_rows = rows;
   ridge.replays = schema.replays;
-  ridge.memory = std::numeric_limits<std::size_t>::max();
   if (options.bandit.points) ridge.solver = RidgeSolver::inducing_points;
   ridge.points = options.bandit.points;
   return KernelRidge::resolved(ridge);
@@ -113,6 +111,12 @@ MethodResources bandit_resources(const BanditTraits& traits, const ProblemShape&
     resources.hint = "use inducing points, such as points = 1000";
   }
   return resources;
+}
+
+std::string without_numbers_or_bits(const ProblemFactory& environment, const RunOptions&) {
+  return environment.action_kind == ActionKind::categorical
+             ? "its actions are categories, and kernel bandits choose numbers or bits"
+             : "";
 }
 
 KernelBandit::KernelBandit(const LearnerSetup& setup, const BanditTraits& traits)

@@ -24,8 +24,7 @@ inline constexpr int kMaxEnumeratedLabels = 10;
 /// How rows of this schema become states under the options.
 StateSpace state_space(const BanditTraits& traits, const Schema& schema, const RunOptions& options);
 
-/// The ridge behind a run that logs so many rows in all. The solver follows from sizes alone, not from the machine's
-/// memory, since approximations have other numbers.
+/// The ridge behind a run that logs so many rows in all.
 KernelRidgeOptions ridge_options(const StateSpace& space, const Schema& schema, const RunOptions& options,
                                  double lambda, std::int64_t rows);
 
@@ -74,5 +73,20 @@ class KernelBandit final : public Learner {
   std::optional<double> changed_share_;
   double rows_read_ = 0;
 };
+
+/// Why a kernel bandit cannot play in the environment; empty where it can.
+std::string without_numbers_or_bits(const ProblemFactory& environment, const RunOptions&);
+
+// Entries of the bandit that these traits make.
+template <const BanditTraits& traits>
+std::unique_ptr<Learner> make_bandit(const LearnerSetup& setup) {
+  return std::make_unique<KernelBandit>(setup, traits);
+}
+
+template <const BanditTraits& traits>
+MethodResources bandit_resources(const ProblemShape& shape, const RunOptions& options,
+                                 const HyperParameters& parameters, int threads) {
+  return bandit_resources(traits, shape, options, parameters, threads);
+}
 
 }  // namespace scrm

@@ -16,6 +16,17 @@ ReinforcementOptions options_of(const LearnerSetup& setup) {
   return options;
 }
 
+std::string without_independent_bits(const ProblemFactory& environment, const RunOptions& options) {
+  const bool joint = options.mixing == Mixing::joint && options.epsilon > 0;
+  return environment.action_kind == ActionKind::multilabel && joint
+             ? "mixing = \"joint\" makes its bits depend on each other, and an actor's bits are independent"
+             : "";
+}
+
+const std::optional<std::vector<double>>& entropy_weights(const RunOptions& options) {
+  return options.entropy_weights;
+}
+
 }  // namespace
 
 ReinforcementLearner::ReinforcementLearner(const LearnerSetup& setup, MakePolicyUpdate make_update)
@@ -77,6 +88,23 @@ MethodResources reinforcement_resources(const ProblemShape& shape, const RunOpti
   resources.hint = schema.features > 1000 ? "use fewer features, such as projection = 300"
                                           : "use fewer rollouts, or growth = \"linear\"";
   return resources;
+}
+
+MethodEntry reinforcement_method(const char* name, const char* description, decltype(MethodEntry::make) make,
+                                 decltype(MethodEntry::resources) resources) {
+  return {
+      .name = name,
+      .description = description,
+      .make = make,
+      .has_lambda = true,
+      .learns = true,
+      .deploys = true,
+      .incremental = true,
+      .inapplicable_reason = without_independent_bits,
+      .lambdas = {0.1, 0.2, 0.5, 1, 2, 5, 10},  // those that the paper's protocol tries
+      .given_lambdas = entropy_weights,
+      .resources = resources,
+  };
 }
 
 }  // namespace scrm

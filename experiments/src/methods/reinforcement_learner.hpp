@@ -49,4 +49,8 @@ class ReinforcementLearner final : public Learner {
 MethodResources reinforcement_resources(const ProblemShape& shape, const RunOptions& options, double actor_passes,
                                         double critic_passes);
 
+/// The entry of a method that is one: entropy weights of pretraining stand where others have λ.
+MethodEntry reinforcement_method(const char* name, const char* description, decltype(MethodEntry::make) make,
+                                 decltype(MethodEntry::resources) resources);
+
 }  // namespace scrm

@@ -3,18 +3,24 @@
 namespace scrm {
 namespace {
 
-/// Sequential batch pure exploitation: least squares, and the action of the largest mean.
 constexpr BanditTraits kSbpe{.kernel = KernelKind::linear, .optimistic = false};
 
 }  // namespace
 
-std::unique_ptr<Learner> make_sbpe(const LearnerSetup& setup) {
-  return std::make_unique<KernelBandit>(setup, kSbpe);
-}
-
-MethodResources sbpe_resources(const ProblemShape& shape, const RunOptions& options, const HyperParameters& parameters,
-                               int threads) {
-  return bandit_resources(kSbpe, shape, options, parameters, threads);
+/// Sequential batch pure exploitation: least squares, and the action of the largest mean.
+MethodEntry sbpe_method() {
+  return {
+      .name = "sbpe",
+      .description = "plays what a linear fit to all logs thinks best",
+      .make = make_bandit<kSbpe>,
+      .has_lambda = true,
+      .learns = true,
+      .deploys = true,
+      .incremental = true,
+      .inapplicable_reason = without_numbers_or_bits,
+      .lambdas = {0.0},
+      .resources = bandit_resources<kSbpe>,
+  };
 }
 
 }  // namespace scrm

@@ -21,8 +21,17 @@ class Scrm final : public Learner {
 
 }  // namespace
 
-std::unique_ptr<Learner> make_scrm(const LearnerSetup& setup) {
-  return std::make_unique<Scrm>(setup);
+MethodEntry scrm_method() {
+  return {
+      .name = "scrm",
+      .description = "deploys what it learned and learns again",
+      .make = make_learner<Scrm>,
+      .has_lambda = true,
+      .learns = true,
+      .deploys = true,
+      .inapplicable_reason = without_estimator,
+      .resources = fitted_resources,
+  };
 }
 
 }  // namespace scrm

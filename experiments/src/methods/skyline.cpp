@@ -1,10 +1,22 @@
 #include "methods/fixed_policy_learner.hpp"
 
 namespace scrm {
+namespace {
+
+std::unique_ptr<Learner> make(const LearnerSetup& setup) {
+  return std::make_unique<FixedPolicyLearner>(setup.problem.skyline());
+}
+
+}  // namespace
 
 /// What supervised learning makes of the right answers.
-std::unique_ptr<Learner> make_skyline(const LearnerSetup& setup) {
-  return std::make_unique<FixedPolicyLearner>(setup.problem.skyline());
+MethodEntry skyline_method() {
+  return {
+      .name = "skyline",
+      .description = "supervised learning with the right answers",
+      .make = make,
+      .inapplicable_reason = without_right_actions,
+  };
 }
 
 }  // namespace scrm

@@ -171,6 +171,10 @@ std::string with_commas(std::int64_t number) {
   return digits;
 }
 
+std::string percent(double share) {
+  return share > 0 && share < 0.001 ? "<0.1 %" : fmt::format("{:.1f} %", 100 * share);
+}
+
 std::string counted(std::int64_t count, std::string_view one) {
   return fmt::format("{} {}{}", with_commas(count), one, count == 1 ? "" : "s");
 }

@@ -49,6 +49,9 @@ std::string styled(std::string_view text, Style style);
 std::string with_commas(std::int64_t number);
 /// A count and what it counts: "1 row", "12,345 rows".
 std::string counted(std::int64_t count, std::string_view one);
+
+/// "12.3 %"; a share above zero is never shown as none.
+std::string percent(double share);
 /// "0.42 s", "1 min 05 s".
 std::string human_seconds(double seconds);
 /// A number with enough digits to read and no more: 4 to 6 significant ones.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -11,23 +10,17 @@
 #include <utility>
 
 #include "report/clock.hpp"
-#include "report/version.hpp"
 #include "scrm/engine/ranks/agreement.hpp"
-#include "scrm/engine/schedule/libraries.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/engine/schedule/scheduler.hpp"
 #include "scrm/engine/schedule/threads.hpp"
-#include "scrm/experiments/environment.hpp"
 #include "scrm/experiments/problem.hpp"
-#include "scrm/io/archive/result_archive.hpp"
 #include "scrm/io/archive/run_journal.hpp"
 #include "scrm/io/file/atomic_file.hpp"
 #include "scrm/io/file/error.hpp"
-#include "scrm/io/file/path_checks.hpp"
-#include "scrm/io/labelled/labelled_import.hpp"
 #include "scrm/io/shard/block_buffer.hpp"
-#include "scrm/kernels/vector/isa.hpp"
 #include "sweep/finished_runs.hpp"
+#include "sweep/output.hpp"
 #include "sweep/part.hpp"
 #include "sweep/plan.hpp"
 #include "sweep/run/problem_cache.hpp"
@@ -38,27 +31,6 @@
 
 namespace scrm {
 namespace {
-
-/// What a sweep may read: its file, and the files of its labelled data sets.
-std::vector<std::string> input_files(const SweepFile& file) {
-  std::vector<std::string> inputs = {file.path()};
-  for (const std::string& environment : file.environments()) {
-    if (is_path(environment)) inputs.push_back(file.resolved(environment));
-    bool known = is_path(environment);
-    for (const EnvironmentEntry& entry : environments()) {
-      if (entry.name != environment) continue;
-      known = true;
-      for (const std::vector<std::string>& choice : entry.files) {
-        for (const std::string& name : choice)
-          inputs.push_back((std::filesystem::path(file.data_dir()) / name).string());
-      }
-    }
-    if (!known) inputs.push_back((std::filesystem::path(file.data_dir()) / (environment + ".h5")).string());
-  }
-  const std::vector<std::string> data(inputs.begin() + 1, inputs.end());
-  for (const std::string& path : data) inputs.push_back(find_label_xml(path));
-  return inputs;
-}
 
 /// A sweep while it runs.
 class SweepRunner {
@@ -78,7 +50,7 @@ class SweepRunner {
     for (const InapplicableMethod& left_out : plan_.inapplicable()) {
       warn(fmt::format("{} is left out on {}: {}", left_out.method, left_out.environment, left_out.reason));
     }
-    validate_output();
+    validate_output(plan_, file_, options_, earlier_.journal_path());
     earlier_.load();
     static_cast<void>(AtomicFile(options_.out));  // that can be written, or there is nothing to begin with
     const std::vector<RunGroup> groups = group_pending();
@@ -96,7 +68,7 @@ class SweepRunner {
     report.runs = collect();
     report.inapplicable = plan_.inapplicable();
     if (unfinished > 0) return report;
-    write(report.runs);
+    write_output(plan_, file_, options_, report.runs);
     earlier_.remove_rank_journals();
     journal.remove();
     return report;
@@ -182,22 +154,6 @@ class SweepRunner {
     ledger.charge(now - std::min(now, resident_before_), "the data of the environments", "fewer environments");
     ledger.charge(static_cast<std::size_t>(threads_ - 1) * thread_bytes(), "the threads", "fewer --threads");
     return ledger.left();
-  }
-
-  /// Fails now where writing the archive would fail after hours of work.
-  void validate_output() const {
-    if (plan_.runs().empty()) {
-      throw Error(ErrorKind::usage, "no method of the list fits any of its environments, so there is nothing to run",
-                  {.file = file_.path()});
-    }
-    if (options_.out.empty()) throw Error(ErrorKind::usage, "the name of the archive is empty; give --out a file name");
-    std::error_code ignored;
-    if (std::filesystem::is_directory(options_.out, ignored)) {
-      throw Error(ErrorKind::usage, "is a folder; give the name of a file to write", {.file = options_.out});
-    }
-    const std::vector<std::string> inputs = input_files(file_);
-    require_not_input(options_.out, inputs);
-    require_not_input(earlier_.journal_path(), inputs);
   }
 
   /// The runs of this part that are neither finished nor without data. The latter fail at once.
@@ -377,28 +333,6 @@ class SweepRunner {
     }
     group_by_experiment(out, planned);
     return out;
-  }
-
-  void write(const std::vector<RunRecord>& runs) const {
-    ResultArchive archive;
-    archive.runs = runs;
-    archive.attributes = {
-        {"sweep", file_.text()},
-        {"options", plan_.options_text()},
-        {"version", std::string(version())},
-        {"host", host_name()},
-        {"instruction_set", active_isa()},
-        {"openblas_core", openblas_core()},
-        {"libraries", version_text()},
-        {"time", time_now()},
-        {"threads", fmt::format("{}", options_.threads)},
-    };
-    if (options_.part) {
-      archive.attributes[kPartAttribute] = to_string(*options_.part);
-      archive.attributes[kPlanAttribute] = plan_.fingerprint();
-      archive.attributes[kPlanRunsAttribute] = fmt::format("{}", plan_.runs().size());
-    }
-    write_archive(options_.out, archive);
   }
 
   const SweepFile& file_;

@@ -13,20 +13,6 @@ using namespace scrm_test;
 
 namespace {
 
-/// As made_up_data, with one of K classes a row that the second feature tells, with noise.
-LabelledData made_up_classes(std::int64_t rows, int classes) {
-  LabelledData data = made_up_data(rows, 3, 1);
-  std::mt19937_64 random(9);
-  data.multiclass = true;
-  data.labels = classes;
-  data.label.clear();
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const double x = data.context[static_cast<std::size_t>(3 * i + 1)] + 0.2 * scrm::testing::normal(random);
-    data.category.push_back(std::clamp(static_cast<int>((x + 1.5) / 3 * classes), 0, classes - 1));
-  }
-  return data;
-}
-
 /// The class of a logged row, whose first feature tells which one it is.
 int class_of(const LabelledData& data, const Block& block, int i) {
   const double first = static_cast<const double*>(block.context)[i];

@@ -100,13 +100,13 @@ TEST_CASE("common options: defaults are the machine's, and --threads begins at o
   CHECK(options.threads >= 1);
   CHECK(options.memory >= std::size_t{1} << 20);
 
-  app.parse("--threads 3 --memory 64M --json --quiet");
+  app.parse("--threads 3 --memory 256M --json --quiet");
   CHECK(options.threads == 3);
-  CHECK(options.memory == std::size_t{64} << 20);
+  CHECK(options.memory == std::size_t{256} << 20);
   CHECK(options.json);
   CHECK(options.pass("x").threads == 3);
-  // What the process holds is no longer there for a pass.
-  CHECK(options.pass("x").memory < std::size_t{60} << 20);
+  // What the process holds, under a sanitizer more than 64 MiB, is no longer there for a pass.
+  CHECK(options.pass("x").memory < std::size_t{252} << 20);
   CHECK(options.pass("x").memory > 1);
   CHECK(!options.pass("x").progress);  // quiet
 

@@ -49,10 +49,6 @@ class Thermostat final : public Environment {
   }
 };
 
-std::unique_ptr<Environment> make_thermostat(const EnvironmentOptions&) {
-  return std::make_unique<Thermostat>();
-}
-
 /// Plays around the action of the least loss in what it learned from.
 class BestSeen final : public Learner {
  public:
@@ -84,16 +80,13 @@ class BestSeen final : public Learner {
   double rows_read_ = 0;
 };
 
-std::unique_ptr<Learner> make_best_seen(const LearnerSetup& setup) {
-  return std::make_unique<BestSeen>(setup);
-}
-
 void register_both() {
   static const bool once = [] {
-    register_environment({.name = "thermostat", .description = "a setting for the weather", .make = make_thermostat});
+    register_environment(
+        {.name = "thermostat", .description = "a setting for the weather", .make = make_environment<Thermostat>});
     register_method({.name = "best-seen",
                      .description = "plays the action of the least loss seen so far",
-                     .make = make_best_seen,
+                     .make = make_learner<BestSeen>,
                      .learns = true,
                      .deploys = true});
     return true;
@@ -142,8 +135,9 @@ TEST_CASE("register_environment, register_method: they are in the lists, and a n
   CHECK(environments().back().name == "thermostat");
   CHECK(make_environment("thermostat", {})->features() == 1);
   CHECK(find_method("best-seen").deploys);
-  CHECK_THROWS_WITH_AS(register_environment({.name = "thermostat", .description = "", .make = make_thermostat}),
-                       "there is an environment \"thermostat\" already; give this one another name", Error);
-  CHECK_THROWS_WITH_AS(register_method({.name = "scrm", .description = "", .make = make_best_seen}),
+  CHECK_THROWS_WITH_AS(
+      register_environment({.name = "thermostat", .description = "", .make = make_environment<Thermostat>}),
+      "there is an environment \"thermostat\" already; give this one another name", Error);
+  CHECK_THROWS_WITH_AS(register_method({.name = "scrm", .description = "", .make = make_learner<BestSeen>}),
                        "there is a method \"scrm\" already; give this one another name", Error);
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "scrm/experiments/batch_plan.hpp"
@@ -104,6 +105,16 @@ struct EnvironmentEntry {
   std::vector<std::vector<std::string>> files = {};  ///< it may come in: the first list whose files are all there
   LabelledTraits traits = {};
 };
+
+/// EnvironmentEntry::make of an environment that takes its options, or has none.
+template <class OwnEnvironment>
+std::unique_ptr<Environment> make_environment([[maybe_unused]] const EnvironmentOptions& options) {
+  if constexpr (std::is_constructible_v<OwnEnvironment, const EnvironmentOptions&>) {
+    return std::make_unique<OwnEnvironment>(options);
+  } else {
+    return std::make_unique<OwnEnvironment>();
+  }
+}
 
 /// All environments, in the order people should read them.
 const std::deque<EnvironmentEntry>& environments();

@@ -1,5 +1,5 @@
-/// Method: a way to choose policies, batch after batch. One file methods/NAME.cpp each, and
-/// an entry in methods/registry.cpp.
+/// Method: a way to choose policies, batch after batch. One file methods/NAME.cpp each, and a line in
+/// methods/methods.inc.
 #pragma once
 
 #include <cstdint>
@@ -80,6 +80,12 @@ struct MethodEntry {
   const std::optional<std::vector<double>>& (*given_lambdas)(const RunOptions&) = nullptr;
   MethodResources (*resources)(const ProblemShape&, const RunOptions&, const HyperParameters&, int threads) = nullptr;
 };
+
+/// MethodEntry::make of a learner that takes its setup.
+template <class OwnLearner>
+std::unique_ptr<Learner> make_learner(const LearnerSetup& setup) {
+  return std::make_unique<OwnLearner>(setup);
+}
 
 /// All methods, in the order of tables.
 const std::deque<MethodEntry>& methods();

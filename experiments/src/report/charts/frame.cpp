@@ -11,7 +11,7 @@ namespace scrm {
 namespace {
 
 constexpr double kTick = 4;
-constexpr double kGap = 5;        // between a tick and its text
+constexpr double kTickGap = 5;    // between a tick and its text
 constexpr double kTickRoom = 64;  // a tick text beside another, with air between them
 
 double widest(const std::vector<Tick>& ticks) {
@@ -27,7 +27,7 @@ Frame::Frame(const Axis& x, const Range& x_range, const Axis& y, const Range& y_
       y_axis_(y),
       x_scale_(x, x_range, std::max(2, static_cast<int>((room.right - room.left) / kTickRoom))),
       y_scale_(y, y_range, std::clamp(static_cast<int>(room.height / 44), 2, 8)),
-      left_(room.left + widest(y_scale_.ticks()) + kTick + kGap + 1),
+      left_(room.left + widest(y_scale_.ticks()) + kTick + kTickGap + 1),
       right_(room.right),
       top_(room.top),
       bottom_(room.top + room.height) {}
@@ -55,7 +55,7 @@ std::string Frame::svg() const {
   std::string grid, texts;
   for (const Tick& tick : y_scale_.ticks()) {
     grid += svg_line(left_, y(tick.value), right_, y(tick.value));
-    texts += svg_text(left_ - kTick - kGap, y(tick.value) + 4.5, Anchor::end, tick.text);
+    texts += svg_text(left_ - kTick - kTickGap, y(tick.value) + 4.5, Anchor::end, tick.text);
   }
   return fmt::format(
       "<g class=\"rule\" stroke=\"#d8dee4\">\n{}</g>\n<g class=\"quiet\" fill=\"#59636e\">\n{}</g>\n{}{}", grid, texts,

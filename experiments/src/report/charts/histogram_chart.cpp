@@ -11,7 +11,7 @@
 namespace scrm {
 namespace {
 
-constexpr double kPlotHeight = 170;
+constexpr double kBarsHeight = 170;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ Chart draw(const HistogramChart& chart) {
   for (const HistogramMark& mark : chart.marks) x.add(mark.value);
   const double marks_height = kLineHeight * static_cast<double>(chart.marks.size());
   const Frame frame(chart.x, x, {.label = fmt::format("share of {}, %", chart.unit), .low = 0}, y,
-                    {.left = 0, .right = kChartWidth - 10, .top = Frame::kAbove + marks_height, .height = kPlotHeight});
+                    {.left = 0, .right = kChartWidth - 10, .top = Frame::kAbove + marks_height, .height = kBarsHeight});
   std::string bars;
   for (const HistogramBin& bin : chart.bins) {
     if (!(bin.count > 0)) continue;

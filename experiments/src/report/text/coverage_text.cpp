@@ -8,11 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "report/terminal.hpp"
+#include "report/text/json_number.hpp"
 
 namespace scrm {
 namespace {
 
-std::string percent(double share) {
+/// Of a hundred: "94.7".
+std::string hundredths(double share) {
   return std::isnan(share) ? "-" : fmt::format("{:.1f}", 100 * share);
 }
 
@@ -25,8 +27,8 @@ std::string coverage_cell(const CoverageRecord& record, double level) {
 
 Table design_table() {
   using enum Table::Align;
-  return Table({"rows", "estimator", "interval", "covers %", "below", "above", "width", "warned", "without"},
-               {right, left, left, right, right, right, right, right, right});
+  return Table({"rows", "estimator", "interval", "covers %", "below", "above", "width", "median", "warned", "without"},
+               {right, left, left, right, right, right, right, right, right, right});
 }
 
 void add_record(const CoverageRecord& record, const CoverageRecord* before, double level, Table& table) {
@@ -37,9 +39,12 @@ void add_record(const CoverageRecord& record, const CoverageRecord* before, doub
   if (record.logs == 0) {
     cells.emplace_back("not applicable");
   } else {
-    const std::string width = std::isnan(record.relative_width) ? "-" : fmt::format("{:.2f}", record.relative_width);
-    cells.insert(cells.end(), {coverage_cell(record, level), percent(record.below), percent(record.above), width,
-                               percent(record.warned), percent(record.without)});
+    const auto width = [](double of_normal) {
+      return std::isnan(of_normal) ? std::string("-") : fmt::format("{:.2f}", of_normal);
+    };
+    cells.insert(cells.end(), {coverage_cell(record, level), hundredths(record.below), hundredths(record.above),
+                               width(record.relative_width), width(record.median_width), hundredths(record.warned),
+                               hundredths(record.without)});
   }
   table.add(std::move(cells));
 }
@@ -96,7 +101,7 @@ std::string summary_text(const CoverageArchive& archive) {
               {left, right, right, right, right});
   for (const IntervalSummary& summary : summarize(archive)) {
     table.add({summary.interval, fmt::format("{}", summary.cells), fmt::format("{}", summary.short_of),
-               fmt::format("{}", summary.silently), percent(summary.worst)});
+               fmt::format("{}", summary.silently), hundredths(summary.worst)});
   }
   return table.text();
 }
@@ -123,7 +128,8 @@ std::string coverage_text(const CoverageArchive& archive) {
   return text + summary_text(archive) +
          fmt::format(
              "\nShares are in per cent, and a cell is one line above. below, above: intervals that missed the truth on "
-             "that side.\nwidth: over that of the normal interval. A cell falls short when it covers less than {:g} % "
+             "that side.\nwidth: over that of the normal interval, of the means and the median. A cell falls short "
+             "when it covers less than {:g} % "
              "by "
              "more than three\nMonte-Carlo errors; without a warning means in at least half of its logs.\n",
              100 * archive.level);
@@ -144,19 +150,20 @@ std::vector<std::string> normal_in_all_but_name(const CoverageArchive& archive) 
 }
 
 nlohmann::json to_json(const CoverageRecord& record) {
-  const auto number = [](double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); };
   nlohmann::json out = {{"design", record.design},
                         {"rows", record.rows},
                         {"estimator", record.estimator},
                         {"interval", record.interval},
-                        {"coverage", number(record.coverage)},
-                        {"coverage_error", number(record.coverage_error)},
-                        {"below", number(record.below)},
-                        {"above", number(record.above)},
-                        {"relative_width", number(record.relative_width)},
-                        {"equals_normal", number(record.equals_normal)},
-                        {"warned", number(record.warned)},
-                        {"without", number(record.without)},
+                        {"coverage", json_number(record.coverage)},
+                        {"coverage_error", json_number(record.coverage_error)},
+                        {"below", json_number(record.below)},
+                        {"above", json_number(record.above)},
+                        {"relative_width", json_number(record.relative_width)},
+                        {"median_width", json_number(record.median_width)},
+                        {"equals_normal", json_number(record.equals_normal)},
+                        {"warned", json_number(record.warned)},
+                        {"warned_ess", json_number(record.warned_ess)},
+                        {"without", json_number(record.without)},
                         {"logs", record.logs}};
   if (!record.message.empty()) out["message"] = record.message;
   return out;

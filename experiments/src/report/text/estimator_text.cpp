@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "report/terminal.hpp"
+#include "report/text/json_number.hpp"
 
 namespace scrm {
 namespace {
@@ -61,19 +62,18 @@ std::string estimator_text(const EstimatorArchive& archive) {
 }
 
 nlohmann::json to_json(const EstimatorRecord& record) {
-  const auto number = [](double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); };
   return {{"design", record.design},
           {"rows", record.rows},
           {"estimator", record.estimator},
           {"logs", record.logs},
           {"undefined", record.undefined},
-          {"truth", number(record.truth)},
-          {"bias", number(record.bias)},
-          {"bias_error", number(record.bias_error)},
-          {"variance", number(record.variance)},
-          {"variance_error", number(record.variance_error)},
-          {"mse", number(record.mse)},
-          {"mse_error", number(record.mse_error)}};
+          {"truth", json_number(record.truth)},
+          {"bias", json_number(record.bias)},
+          {"bias_error", json_number(record.bias_error)},
+          {"variance", json_number(record.variance)},
+          {"variance_error", json_number(record.variance_error)},
+          {"mse", json_number(record.mse)},
+          {"mse_error", json_number(record.mse_error)}};
 }
 
 }  // namespace scrm

@@ -11,17 +11,10 @@ namespace scrm {
 
 namespace {
 
-using Align = Table::Align;
-
 constexpr std::size_t kShownFeatures = 20;
 constexpr std::size_t kShownActions = 20;
 constexpr int kBarCells = 32;
 constexpr int kMaxBars = 24;
-
-std::string percent(double share) {
-  if (share > 0 && share < 0.001) return "<0.1 %";
-  return fmt::format("{:.1f} %", 100 * share);
-}
 
 /// A horizontal bar in eighths of a cell; anything above zero shows at least an eighth.
 std::string bar(double share_of_longest) {
@@ -122,6 +115,7 @@ void add_range(Table& table, const std::string& name, const Moments& values) {
 
 std::string ranges_text(const Inspection& inspection) {
   const Summary& summary = inspection.summary;
+  using Align = Table::Align;
   Table table({"", "min", "mean", "max", "sd"}, {Align::left, Align::right, Align::right, Align::right, Align::right});
   add_range(table, to_string(inspection.schema.outcome.value_or(Outcome::loss)), summary.loss);
   add_range(table, "action", summary.action);
@@ -149,6 +143,7 @@ std::string actions_text(const Inspection& inspection) {
   const bool labels = inspection.schema.action_kind == ActionKind::multilabel;
   const auto longest = static_cast<double>(
       std::max<std::int64_t>(1, *std::max_element(summary.action_counts.begin(), summary.action_counts.end())));
+  using Align = Table::Align;
   Table table({labels ? "label" : "action", labels ? "rows set" : "rows", "share", ""},
               {Align::right, Align::right, Align::right, Align::left});
   const std::size_t shown = std::min(kShownActions, summary.action_counts.size());
@@ -167,6 +162,7 @@ std::string actions_text(const Inspection& inspection) {
 
 std::string targets_text(const Inspection& inspection) {
   if (inspection.schema.targets.empty()) return "";
+  using Align = Table::Align;
   Table table({"target", "mean weight", "off by (se)", "max weight"},
               {Align::left, Align::right, Align::right, Align::right});
   for (std::size_t t = 0; t < inspection.schema.targets.size(); ++t) {
@@ -210,6 +206,7 @@ std::string histogram_text(const Inspection& inspection) {
   }
   std::int64_t longest = 1;
   for (const Bar& one : bars) longest = std::max(longest, one.rows);
+  using Align = Table::Align;
   Table table({"propensity", "", "rows", "share", ""},
               {Align::right, Align::left, Align::right, Align::right, Align::left});
   for (const Bar& one : bars) {

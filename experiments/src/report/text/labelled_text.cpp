@@ -20,10 +20,6 @@ double cells(const LabelledData& data) {
   return static_cast<double>(data.rows) * static_cast<double>(data.features);
 }
 
-std::string percent(double share) {
-  return share > 0 && share < 0.001 ? "<0.1 %" : fmt::format("{:.1f} %", 100 * share);
-}
-
 std::string label_name(const LabelledData& data, std::size_t k) {
   return data.label_names.empty() ? std::to_string(k) : printable(data.label_names[k]);
 }

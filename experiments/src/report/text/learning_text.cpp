@@ -20,7 +20,7 @@ constexpr double kUnreliableEssShare = 0.01;
 constexpr double kFarFromZero = 2;
 constexpr std::size_t kPathLines = 12;
 
-Json number_or_null(const std::optional<double>& value) {
+Json finite_or_null(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
 
@@ -48,15 +48,15 @@ Json held_out_json(const LearnOutcome& outcome, const LearnContext& context) {
   const Estimate estimate = in_sign(outcome.held_out->estimates.front(), context.outcome);
   return {{"rows", outcome.held_out_rows},
           {"estimator", estimate.estimator},
-          {"value", number_or_null(estimate.value)},
-          {"stderr", number_or_null(estimate.standard_error)},
-          {"low", number_or_null(estimate.low)},
-          {"high", number_or_null(estimate.high)},
-          {"parameter", number_or_null(estimate.parameter)},
+          {"value", finite_or_null(estimate.value)},
+          {"stderr", finite_or_null(estimate.standard_error)},
+          {"low", finite_or_null(estimate.low)},
+          {"high", finite_or_null(estimate.high)},
+          {"parameter", finite_or_null(estimate.parameter)},
           {"interval", {{"kind", "auto"}, {"level", 0.95}}},
-          {"ess", number_or_null(outcome.held_out->diagnostics.ess)},
-          {"mean_weight", number_or_null(outcome.held_out->diagnostics.mean_weight)},
-          {"max_weight", number_or_null(outcome.held_out->diagnostics.max_weight)}};
+          {"ess", finite_or_null(outcome.held_out->diagnostics.ess)},
+          {"mean_weight", finite_or_null(outcome.held_out->diagnostics.mean_weight)},
+          {"max_weight", finite_or_null(outcome.held_out->diagnostics.max_weight)}};
 }
 
 /// Actions of which less than one row can be expected in as many rows as were learned from.
@@ -89,19 +89,19 @@ std::string exploration_text(const LearnOutcome& outcome) {
 
 Json outcome_json(const LearnOutcome& outcome, const LearnContext& context) {
   const LearnedPolicy& learned = outcome.learned;
-  Json json = {{"objective", number_or_null(learned.value.objective)},
-               {"risk", number_or_null(learned.value.risk)},
-               {"value", number_or_null(in_sign(learned.value.risk, context.outcome))},
-               {"penalty", number_or_null(learned.value.penalty)},
-               {"ridge", number_or_null(learned.value.ridge)},
+  Json json = {{"objective", finite_or_null(learned.value.objective)},
+               {"risk", finite_or_null(learned.value.risk)},
+               {"value", finite_or_null(in_sign(learned.value.risk, context.outcome))},
+               {"penalty", finite_or_null(learned.value.penalty)},
+               {"ridge", finite_or_null(learned.value.ridge)},
                {"lambda", learned.lambda},
                {"theta", theta_json(learned.policy)},
                {"iterations", learned.search.iterations},
                {"evaluations", learned.search.evaluations},
-               {"gradient_norm", number_or_null(learned.search.gradient_norm)},
+               {"gradient_norm", finite_or_null(learned.search.gradient_norm)},
                {"converged", learned.search.status == MinimizeStatus::converged},
                {"status", to_string(learned.search.status)},
-               {"ess", number_or_null(learned.value.ess)},
+               {"ess", finite_or_null(learned.value.ess)},
                {"rows", static_cast<std::int64_t>(learned.value.rows)}};
   if (context.min_scale) json["scale"] = learned.policy.scale;
   if (outcome.held_out) json["held_out"] = held_out_json(outcome, context);
@@ -219,8 +219,8 @@ Json learning_json(const LearnReport& report, const std::vector<LearnOutcome>& o
     json["lambda_scores"] = Json::array();
     for (const LambdaScore& score : report.scores) {
       json["lambda_scores"].push_back({{"lambda", score.lambda},
-                                       {"risk", number_or_null(score.risk)},
-                                       {"value", number_or_null(in_sign(score.risk, context.outcome))}});
+                                       {"risk", finite_or_null(score.risk)},
+                                       {"value", finite_or_null(in_sign(score.risk, context.outcome))}});
     }
   }
   if (outcomes.size() > 1) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/terminal.hpp"
+#include "report/text/json_number.hpp"
 #include "scrm/kernels/weights/moments.hpp"
 
 namespace scrm {
@@ -112,16 +113,15 @@ std::string sweep_table(const std::vector<SweepCell>& cells) {
 }
 
 nlohmann::json to_json(const SweepCell& cell) {
-  const auto number = [](double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); };
   return {{"environment", cell.environment},
           {"method", cell.method},
           {"lambda_rule", cell.lambda_rule},
-          {"hyperparameter", number(cell.hyperparameter)},
+          {"hyperparameter", json_number(cell.hyperparameter)},
           {"l2", cell.l2 ? nlohmann::json(*cell.l2) : nlohmann::json()},
           {"runs", cell.runs},
           {"failed", cell.failed},
-          {"mean", number(cell.mean)},
-          {"sd", number(cell.sd)},
+          {"mean", json_number(cell.mean)},
+          {"sd", json_number(cell.sd)},
           {"best", cell.best}};
 }
 

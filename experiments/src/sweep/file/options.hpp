@@ -25,7 +25,10 @@ struct SweepOption {
 
 /// All keys. Their order is that of describe(), which identities of finished runs are made of: a new one goes to the
 /// end.
-std::span<const SweepOption> sweep_options() noexcept;
+std::span<const SweepOption> sweep_options();
+
+/// The keys of ppo and trpo, the last of sweep_options().
+std::span<const SweepOption> reinforcement_options() noexcept;
 
 /// The keys of one table of the file: with those that say what to run (`top`), or options alone.
 std::vector<std::string> sweep_keys(bool top);
