@@ -8,11 +8,11 @@
 #include <memory>
 #include <vector>
 
-#include "shared/paired.hpp"
 #include "scrm/engine/schedule/libraries.hpp"
 #include "scrm/io/shard/block_buffer.hpp"
 #include "scrm/kernels/scores/context_matrix.hpp"
 #include "scrm/kernels/vector/random.hpp"
+#include "shared/paired.hpp"
 
 namespace scrm::bench {
 namespace {

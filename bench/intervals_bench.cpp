@@ -4,9 +4,9 @@
 #include <cmath>
 #include <thread>
 
+#include "scrm/engine/estimate/evaluate.hpp"
 #include "shared/logs.hpp"
 #include "shared/paired.hpp"
-#include "scrm/engine/estimate/evaluate.hpp"
 
 namespace scrm::bench {
 namespace {

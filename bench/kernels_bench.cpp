@@ -4,13 +4,13 @@
 #include <array>
 #include <cmath>
 
-#include "shared/logs.hpp"
-#include "shared/read_sum.hpp"
 #include "scrm/kernels/scores/densities.hpp"
 #include "scrm/kernels/scores/scores.hpp"
 #include "scrm/kernels/weights/gaussian_weights.hpp"
 #include "scrm/kernels/weights/weight_sums.hpp"
 #include "scrm/kernels/weights/weights.hpp"
+#include "shared/logs.hpp"
+#include "shared/read_sum.hpp"
 
 namespace scrm::bench {
 namespace {

@@ -7,17 +7,17 @@
 #include <thread>
 #include <vector>
 
-#include "shared/folder.hpp"
-#include "shared/label_logs.hpp"
-#include "shared/logs.hpp"
-#include "shared/paired.hpp"
-#include "shared/read_sum.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/engine/learn/learn.hpp"
 #include "scrm/engine/pass/shard_source.hpp"
 #include "scrm/engine/pass/write_shards.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
 #include "scrm/engine/schedule/libraries.hpp"
+#include "shared/folder.hpp"
+#include "shared/label_logs.hpp"
+#include "shared/logs.hpp"
+#include "shared/paired.hpp"
+#include "shared/read_sum.hpp"
 
 namespace scrm::bench {
 namespace {

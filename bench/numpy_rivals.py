@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 from scipy.optimize import minimize
 
-# The target policy of bench/logs.hpp.
+# The target policy of bench/shared/logs.hpp.
 SCALE = 0.8
 THETA = 0.1 + 0.002 * (np.arange(10) - 4.5)
 COLUMNS = ("context", "action", "loss", "propensity")

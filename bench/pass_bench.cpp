@@ -6,10 +6,10 @@
 #include <thread>
 #include <vector>
 
+#include "scrm/engine/estimate/evaluate.hpp"
 #include "shared/logs.hpp"
 #include "shared/paired.hpp"
 #include "shared/read_sum.hpp"
-#include "scrm/engine/estimate/evaluate.hpp"
 
 namespace scrm::bench {
 namespace {

@@ -150,7 +150,7 @@ def process_rows(program, here):
         hundred = best_of(1, program, "evaluate", data, *["--policy", policy] * 100, "--json", "--quiet", "--memory", "128M")
         yield row("resident set / 128M, 100 policies", f"{hundred.rss / 2**20:.0f} MiB", "<= 1", hundred.rss / 2**27)
         learn = best_of(1, program, "learn", data, "--start", policy, "--lambda", "0.1", "--max-iter", "3", "--out",
-                        os.path.join(folder, "learned.toml"), "--json", "--quiet", "--memory", "128M")
+                        os.path.join(folder, "learned.toml"), "--overwrite", "--json", "--quiet", "--memory", "128M")
         yield row("resident set / 128M, learn", f"{learn.rss / 2**20:.0f} MiB", "<= 1", learn.rss / 2**27)
         many = os.path.join(folder, "many")
         run(program, "simulate", "categorical", "--actions", "10000", "--rows", "100000", "--out", many, "--policy-out", policy,
@@ -159,7 +159,8 @@ def process_rows(program, here):
         yield row("resident set / 64M, 10,000 actions", f"{wide.rss / 2**20:.0f} MiB", "<= 1", wide.rss / 2**26)
 
 
-def sweep_rows(program, here):
+def sweep_rows(program, here, gains):
+    """Also notes in `gains` how much faster all cores are than one."""
     data = os.environ.get("SCRM_DATA_DIR", os.path.join(here, "../../shared/data"))
     with tempfile.TemporaryDirectory(prefix="scrm-ratios-") as folder:
         for what, text, target in (("continuous sweep, 200 runs, cpu s", CONTINUOUS, "<= 4.4"),
@@ -173,12 +174,19 @@ def sweep_rows(program, here):
             one, every = (run(program, "sweep", path, "--out", os.path.join(folder, "out.h5"), "--overwrite", "--quiet",
                               "--threads", str(threads)) for threads in (1, cores()))
             yield row(what, f"{one.wall:.1f} s on 1 thread, {every.wall:.1f} on {cores()}", target, one.cpu)
+            gains[what.split(",")[0]] = one.wall / every.wall
+            if "data_dir" in text:
+                continue
+            small = run(program, "sweep", path, "--out", os.path.join(folder, "out.h5"), "--overwrite", "--quiet",
+                        "--memory", "64M")
+            yield row(f"resident set / 64M, {what.split(',')[0]}", f"{small.rss / 2**20:.0f} MiB", "<= 1", small.rss / 2**26)
 
 
 def all_rows(folder, program, here):
     # First, while this process is small: the resident set of a child counts what its parent held when it was started.
     yield from process_rows(program, here)
-    yield from sweep_rows(program, here)
+    gains = {}
+    yield from sweep_rows(program, here, gains)
     with tempfile.TemporaryDirectory(prefix="scrm-ratios-") as data:
         marks = {}
         for name in ("pass_bench", "shards_bench", "bootstrap_bench", "learn_bench", "softmax_bench"):
@@ -191,6 +199,11 @@ def all_rows(folder, program, here):
     if abs(numpy["objective"] - marks["learn_from_shards"]["objective"]) > 1e-6:
         sys.exit(f"SciPy's optimum is {numpy['objective']}, scrm's {marks['learn_from_shards']['objective']}")
     yield from pass_rows(marks)
+    if cores() == 2:
+        reads = [marks[f"value_pass_against_read_sum/{threads}"]["read_GB/s"] for threads in (1, 0)]
+        for sweep, gain in gains.items():
+            yield row(f"two threads' gain, {sweep} / the read-sum's", f"{gain:.2f} against {reads[1] / reads[0]:.2f}", ">= 0.95",
+                      gain * reads[0] / reads[1])
     yield from shard_rows(marks, numpy)
     yield from task_rows(marks, numpy)
     yield from softmax_rows(marks, program)

@@ -15,12 +15,12 @@
 #include <thread>
 #include <vector>
 
-#include "shared/folder.hpp"
-#include "shared/logs.hpp"
-#include "shared/paired.hpp"
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/engine/pass/shard_source.hpp"
 #include "scrm/engine/pass/write_shards.hpp"
+#include "shared/folder.hpp"
+#include "shared/logs.hpp"
+#include "shared/paired.hpp"
 
 namespace scrm::bench {
 namespace {

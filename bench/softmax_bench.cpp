@@ -7,7 +7,6 @@
 #include <memory>
 #include <vector>
 
-#include "shared/paired.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
 #include "scrm/io/shard/block_buffer.hpp"
 #include "scrm/kernels/scores/densities.hpp"
@@ -15,6 +14,7 @@
 #include "scrm/kernels/vector/aligned_array.hpp"
 #include "scrm/kernels/vector/elementary.hpp"
 #include "scrm/kernels/vector/random.hpp"
+#include "shared/paired.hpp"
 
 namespace scrm::bench {
 namespace {

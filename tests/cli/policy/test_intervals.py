@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 from harness import ProgramTest, main, run, run_json, write_log
-from interval_formulas import automatic, draw, likelihood, mixture_boundary, terms
+from interval_formulas import automatic, draw, expected_of, likelihood, mixture_boundary, terms
 
 Z = stats.norm.ppf(0.975)
 
@@ -38,11 +38,21 @@ class Intervals(ProgramTest):
             values, differences, report = self.found(data)
             self.assertEqual(report["interval"], {"kind": "auto", "level": 0.95})
             for name, (value, d, error) in terms(w, y).items():
-                self.assert_ends(values[name], *automatic(value, error, d), message=(rows, rate, name))
+                self.assert_ends(values[name], *automatic(value, error, d, foreseen=expected_of(name, w, y)),
+                                 message=(rows, rate, name))
             snips, d, _ = terms(w, y)["snips"]
             both = d - (y - y.mean())
             self.assert_ends(differences["snips"],
-                             *automatic(snips - y.mean(), math.sqrt((both**2).sum()) / rows, both, own=d))
+                             *automatic(snips - y.mean(), math.sqrt((both**2).sum()) / rows, both, own=d,
+                                        foreseen=expected_of("snips", w, y, 1)))
+            cut = np.minimum(w, np.sort(w)[-5])
+            ips, d, _ = terms(w, y)["ips"]
+            foreseen = expected_of("ips", w, y)
+            kept = cut * y - (cut * y).mean()
+            ratios = [abs((kept**j).sum() / (kept**2).sum() ** (j / 2) / ((d**j).sum() / (d**2).sum() ** (j / 2)))
+                      for j in (3, 4)]
+            self.assert_ends(values["clipped"], *automatic((cut * y).mean(), (cut * y).std(ddof=1) / math.sqrt(rows), kept,
+                                                           foreseen=np.array(foreseen) * ratios))
         self.assertAlmostEqual((values["ips"]["high"] - values["ips"]["low"]) / (2 * Z * values["ips"]["stderr"]), 1, 3)
         data, w, y = self.log(400, 2, rate=0.02)
         self.assertGreater(self.found(data)[0]["ips"]["high"], self.found(data, "--interval", "normal")[0]["ips"]["high"])
@@ -285,7 +295,9 @@ class Intervals(ProgramTest):
             for name, (value, d, _) in terms(w, y).items():
                 error, sums = clustered(d)
                 self.assertAlmostEqual(values[name]["stderr"], error, 12)
-                self.assert_ends(values[name], *automatic(value, error, sums))
+                # Clusters of one row each are rows.
+                foreseen = expected_of(name, w, y) if users == rows else (0, 0)
+                self.assert_ends(values[name], *automatic(value, error, sums, foreseen=foreseen))
             top = np.sort(w)[-5]
             error, _ = clustered(np.minimum(w, top) * y - (np.minimum(w, top) * y).mean())
             self.assertAlmostEqual(values["clipped"]["stderr"], error, 12)
@@ -298,6 +310,8 @@ class Intervals(ProgramTest):
         self.assertIn("in 3 clusters", run("evaluate", data, "--target", "new").stdout)
         data, _, _ = self.log(rows, 13, cluster=np.zeros(rows, np.int64))
         values, _, report = self.found(data)
+        said = report["policies"][0]["diagnostics"]["warnings"]
+        self.assertFalse([warning for warning in said if "instead of 1" in warning])  # one cluster cannot tell
         self.assertEqual((values["ips"]["stderr"], values["ips"]["low"]), (None, None))
         self.assertIn("one cluster", " ".join(report["policies"][0]["diagnostics"]["warnings"]))
 

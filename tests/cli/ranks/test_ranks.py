@@ -2,6 +2,7 @@
 # labels: slow cli mpi
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -164,6 +165,24 @@ class Ranks(ProgramTest):
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         self.assertIn("the ranks differ in p.toml", done.stderr)
         self.assertIn("not there on rank 1", done.stderr)
+
+    def test_ranks_of_different_programs_machines_or_arguments_say_so(self):
+        logs, policy = self.simulate("pricing", rows=50), self.policy(theta=[0.1] * 11)
+        args = ["evaluate", str(logs), "--policy", str(policy), "--json"]
+        other = self.dir / "scrm-mpi"
+        shutil.copy(RANKED, other)
+        with open(other, "ab") as file:
+            file.write(b"another build")
+        # The first rank is as ever; those after the colon are the others.
+        for name, others in {"version": [other, *args], "instruction set": ["-x", "SCRM_ISA=scalar", RANKED, *args],
+                             "kernels of OpenBLAS": ["-x", "OPENBLAS_CORETYPE=Prescott", RANKED, *args],
+                             "arguments": [RANKED, *args, "--level", "0.9"]}.items():
+            with self.subTest(name=name):
+                done = subprocess.run([*mpirun(1), *args, ":", "-np", "2", *map(str, others)], capture_output=True,
+                                      text=True, timeout=120)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn(f"the ranks differ in {name}", done.stderr)
+                self.assertEqual(done.stderr.count("scrm: error"), 1)
 
 
 if __name__ == "__main__":

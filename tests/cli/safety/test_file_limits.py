@@ -67,13 +67,14 @@ class FileLimits(ProgramTest):
     def test_too_few_files_are_an_error_that_says_so(self):
         gaussian_log(self.dir / "log.h5", rows=10)
         run("simulate", "gaussian", "--rows", 10, "--out", "logs", cwd=self.dir)
-        for data, name in (("log.h5", "log.h5"), ("logs", "part-00000.h5")):
+        # A shard of ours needs one descriptor, since its seal tells what HDF5 would be asked; others a second one.
+        for data, name, with_four in (("log.h5", "log.h5", 1), ("logs", "part-00000.h5", 0)):
             for limit in (4, 5, 6, 7):
                 done = with_files(limit, limit, "inspect", data, cwd=self.dir)
                 if done.returncode != 0:
                     self.assertEqual(done.returncode, 1, done.stderr)
                     self.assertRegex(done.stderr, f"scrm: error: .*{name}.*Too many open files.*ulimit -n")
-            self.assertEqual(with_files(4, 4, "inspect", data, cwd=self.dir).returncode, 1)
+            self.assertEqual(with_files(4, 4, "inspect", data, cwd=self.dir).returncode, with_four)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "scrm/engine/estimate/evaluate.hpp"
-#include "support/rows/columns.hpp"
 #include "support/reference/reference.hpp"
+#include "support/rows/columns.hpp"
 
 namespace scrm::testing {
 

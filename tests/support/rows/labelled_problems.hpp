@@ -1,6 +1,7 @@
 /// Small made-up labelled data, and what the problems made of it log, as plain vectors, for tests.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -183,6 +184,20 @@ inline long double expected_loss(const scrm::LabelledData& data, const std::vect
     }
   }
   return wrong / static_cast<long double>(rows.size()) / data.labels;
+}
+
+/// As made_up_data, with one of K classes a row that the second feature tells, with noise.
+inline scrm::LabelledData made_up_classes(std::int64_t rows, int classes, double noise = 0.2) {
+  scrm::LabelledData data = made_up_data(rows, 3, 1);
+  std::mt19937_64 random(9);
+  data.multiclass = true;
+  data.labels = classes;
+  data.label.clear();
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const double x = data.context[static_cast<std::size_t>(3 * i + 1)] + noise * scrm::testing::normal(random);
+    data.category.push_back(std::clamp(static_cast<int>((x + 1.5) / 3 * classes), 0, classes - 1));
+  }
+  return data;
 }
 
 }  // namespace scrm_test

@@ -13,8 +13,8 @@
 #include "scrm/engine/pass/memory_source.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
 #include "scrm/io/shard/schema.hpp"
-#include "support/rows/columns.hpp"
 #include "support/reference/reference.hpp"
+#include "support/rows/columns.hpp"
 
 namespace scrm::testing {
 
@@ -35,6 +35,24 @@ struct LoggedRows {
     return values[static_cast<std::size_t>(row * width + column)];
   }
 };
+
+/// Rows that policies of that kind can be learned from: 4 categories, or 3 labels with a propensity each.
+inline Schema schema_for(PolicyKind kind, std::int64_t features, bool sparse = false, FloatType type = FloatType::f64) {
+  Schema schema;
+  schema.features = features;
+  schema.sparse = sparse;
+  schema.context_type = type;
+  if (kind == PolicyKind::softmax) {
+    schema.action_kind = ActionKind::categorical;
+    schema.num_actions = 4;
+  } else if (kind == PolicyKind::multilabel) {
+    schema.action_kind = ActionKind::multilabel;
+    schema.num_actions = 3;
+    schema.label_propensity = true;
+    schema.propensity = PropensityForm::logarithm;
+  }
+  return schema;
+}
 
 /// What a schema does not say: sparse contexts have a third of their entries; propensities spread over ±decades powers
 /// of ten (continuous actions) or down to 10^-decades (probabilities).
