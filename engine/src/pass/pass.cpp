@@ -3,6 +3,8 @@
 #include <tbb/parallel_pipeline.h>
 
 #include <algorithm>
+#include <cassert>
+#include <utility>
 
 #include "pass/merge_tree.hpp"
 #include "pass/pass_plan.hpp"
@@ -74,10 +76,27 @@ void reduce_group(PassState& pass, BlockLoader& loader, Item& item) {
   item.sums = tree.take();
 }
 
+#ifndef NDEBUG
+/// In builds with assertions all sums go through bytes and back, as they would from rank to rank: what a transfer
+/// leaves out is then missing from every result, and the tests of that result fail.
+void send_through_bytes(const Reduction& reduction, PartialLease& partial) {
+  ByteStream written;
+  reduction.transfer(*partial, written);
+  ByteStream read(written.take());
+  PartialLease copy(reduction.make().release(), partial.get_deleter());
+  reduction.transfer(*copy, read);
+  assert(read.left() == 0);
+  partial = std::move(copy);
+}
+#endif
+
 /// Serial, in order: the upper part of the tree.
 void merge_group(PassState& pass, Item& item, const Progress& progress) {
   for (MergeNode& node : item.sums) {
     pass.reduction.visit_in_order(*node.partial);
+#ifndef NDEBUG
+    send_through_bytes(pass.reduction, node.partial);
+#endif
     pass.tree.add(std::move(node));
   }
   pass.audit.merge(item.audit);

@@ -2,10 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
-#include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,62 +15,18 @@
 #include "scrm/engine/ranks/agreement.hpp"
 #include "scrm/io/file/error.hpp"
 #include "support/rows/random_rows.hpp"
-#include "support/thread_ranks.hpp"
+#include "support/same_on_ranks.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;
 
 namespace {
 
-const int kRankCounts[] = {1, 2, 3, 5, 8};
-
 Schema small_schema(bool cluster = false) {
   Schema schema;
   schema.features = 2;
   schema.cluster = cluster;
   return schema;
-}
-
-/// Runs work(pass) without ranks and with each number of them, and wants the same text everywhere.
-void check_same(const std::function<std::string(const PassOptions&)>& work) {
-  PassOptions options;
-  options.threads = 1;
-  const std::string alone = work(options);
-  for (const int size : kRankCounts) {
-    CAPTURE(size);
-    std::mutex mutex;
-    std::vector<std::string> found;
-    const std::size_t unread = on_ranks(size, [&](Ranks& ranks) {
-      PassOptions pass = options;
-      pass.ranks = &ranks;
-      const std::string text = work(pass);
-      const std::lock_guard lock(mutex);
-      found.push_back(text);
-    });
-    CHECK(unread == 0);
-    for (const std::string& text : found) CHECK(text == alone);
-  }
-}
-
-std::string text_of(const Moments& moments) {
-  return doctest::toString(moments.count).c_str() + std::string(" ") + std::to_string(moments.mean) + " " +
-         std::to_string(std::bit_cast<std::uint64_t>(moments.mean)) + " " +
-         std::to_string(std::bit_cast<std::uint64_t>(moments.square_sum));
-}
-
-std::string text_of(double value) {
-  return std::to_string(std::bit_cast<std::uint64_t>(value)) + " ";
-}
-
-std::string text_of(const EvaluationReport& report) {
-  std::string text;
-  for (const PolicyReport& policy : report.policies) {
-    for (const Estimate& one : policy.estimates)
-      text += one.estimator + " " + text_of(one.value.value_or(0)) + text_of(one.standard_error.value_or(0)) +
-              text_of(one.low.value_or(0)) + text_of(one.high.value_or(0)) + "\n";
-    for (const std::string& warning : policy.diagnostics.warnings) text += warning + "\n";
-  }
-  return text;
 }
 
 }  // namespace
@@ -101,11 +54,11 @@ TEST_CASE("ranks: a pass gives the same bits on any number of them, and the rows
   for (const std::int64_t rows : {1, 2048, 5000, 70 * 2048 + 9}) {
     CAPTURE(rows);
     const LoggedRows logged = random_rows(small_schema(), rows, 3);
-    check_same([&](const PassOptions& pass) {
+    check_same_on_ranks([&](const PassOptions& pass) {
       MemorySource source = make_source(logged);
       const Summary summary = summarize(source, pass).first;
-      return std::to_string(summary.rows) + text_of(summary.loss) + text_of(summary.features[1]) +
-             text_of(summary.log_propensity);
+      return std::to_string(summary.rows) + bits_of(summary.loss) + bits_of(summary.features[1]) +
+             bits_of(summary.log_propensity);
     });
   }
 }
@@ -117,13 +70,13 @@ TEST_CASE("ranks: evaluate gives the same bits, with clusters, groups of rows an
     for (const IntervalKind interval : {IntervalKind::automatic, IntervalKind::bootstrap, IntervalKind::bernstein}) {
       CAPTURE(cluster);
       if (cluster && interval == IntervalKind::bernstein) continue;
-      check_same([&](const PassOptions& pass) {
+      check_same_on_ranks([&](const PassOptions& pass) {
         MemorySource source = make_source(logged);
         EvaluateOptions options;
         options.interval = interval;
         options.replicates = 50;
         const Policy policy = random_policy(PolicyKind::gaussian, logged.schema, 9);
-        return text_of(evaluate(source, {{"it", make_target_policy(policy, logged.schema, "it")}}, options, pass));
+        return bits_of(evaluate(source, {{"it", make_target_policy(policy, logged.schema, "it")}}, options, pass));
       });
     }
   }
@@ -131,7 +84,7 @@ TEST_CASE("ranks: evaluate gives the same bits, with clusters, groups of rows an
 
 TEST_CASE("ranks: learn finds the same parameters, each rank with its own rows in memory") {
   const LoggedRows logged = random_rows(small_schema(true), 150 * 2048 + 5, 8);
-  check_same([&](const PassOptions& pass) {
+  check_same_on_ranks([&](const PassOptions& pass) {
     MemorySource all = make_source(logged);
     MemorySource source(all, pass, false);
     Policy start = random_policy(PolicyKind::gaussian, logged.schema, 2);
@@ -144,7 +97,7 @@ TEST_CASE("ranks: learn finds the same parameters, each rank with its own rows i
     options.standardize = true;
     const LearnReport report = learn(source, start, options, pass);
     std::string text = std::to_string(train.count()) + " ";
-    for (const double theta : report.policies.front().policy.theta) text += text_of(theta);
+    for (const double theta : report.policies.front().policy.theta) text += bits_of(theta);
     return text;
   });
 }
