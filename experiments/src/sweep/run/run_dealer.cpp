@@ -49,6 +49,7 @@ void transfer(ByteStream& bytes, RunGroup& group) {
   transfer(bytes, group.experiment);
   transfer(bytes, group.seed);
   transfer(bytes, group.runs);
+  transfer(bytes, group.problem);
   transfer(bytes, group.cost);
   transfer(bytes, group.memory);
   transfer(bytes, group.rows_memory);
@@ -89,7 +90,7 @@ RunDealer::~RunDealer() {
   if (listener_.joinable()) listener_.join();
 }
 
-std::vector<RunGroup> RunDealer::take() {
+std::vector<RunGroup> RunDealer::take(int rank) {
   // A rank gets half of its share of what is left, and as many groups as it has threads at least.
   constexpr double kShare = 0.5;
   const std::lock_guard lock(mutex_);
@@ -97,9 +98,25 @@ std::vector<RunGroup> RunDealer::take() {
   if (ended_ || failure_ || stop_.requested()) return batch;
   const double wanted = kShare * cost_left_ / ranks_.size();
   double cost = 0;
-  while (next_ < groups_.size() && (batch.size() < threads_ || cost + groups_[next_].cost <= wanted)) {
-    cost += groups_[next_].cost;
-    batch.push_back(groups_[next_++]);
+  bool full = false;
+  // What another rank holds would be made a second time: such groups are taken only where nothing else is left.
+  for (const bool held_elsewhere : {false, true}) {
+    if (held_elsewhere && batch.size() >= threads_) break;
+    std::vector<RunGroup> left;
+    for (RunGroup& group : groups_) {
+      const auto holder = holders_.find(group.problem);
+      const bool elsewhere = holder != holders_.end() && holder->second != rank;
+      // The short ones stay for the end, where they let all ranks end together.
+      full = full || (elsewhere == held_elsewhere && batch.size() >= threads_ && cost + group.cost > wanted);
+      if (elsewhere != held_elsewhere || full) {
+        left.push_back(std::move(group));
+        continue;
+      }
+      holders_.try_emplace(group.problem, rank);
+      cost += group.cost;
+      batch.push_back(std::move(group));
+    }
+    groups_ = std::move(left);
   }
   cost_left_ -= cost;
   return batch;
@@ -129,7 +146,7 @@ void RunDealer::listen() {
     }
     const bool failed = report.failure.has_value();
     on_report_(std::move(report));
-    std::vector<RunGroup> batch = failed ? std::vector<RunGroup>{} : take();
+    std::vector<RunGroup> batch = failed ? std::vector<RunGroup>{} : take(rank);
     if (batch.empty()) {
       idle.push_back(rank);
     } else {

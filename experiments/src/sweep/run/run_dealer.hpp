@@ -1,7 +1,9 @@
-/// RunDealer: hands out the runs of a sweep to ranks as they become free, the longest first.
+/// RunDealer: hands out the runs of a sweep to ranks as they become free, the longest first, and those of one problem
+/// to one rank while that can be.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -36,21 +38,22 @@ class RunDealer {
   RunDealer(const RunDealer&) = delete;
   RunDealer& operator=(const RunDealer&) = delete;
 
-  /// The next batch for this rank; empty when nothing is left.
-  std::vector<RunGroup> take();
+  /// The next batch for the first rank; empty when nothing is left.
+  std::vector<RunGroup> take() { return take(0); }
   /// Waits for the others to end. Throws where one of them could not go on.
   void wait();
 
  private:
+  std::vector<RunGroup> take(int rank);
   void listen();
 
   Ranks& ranks_;
-  std::vector<RunGroup> groups_;  // in the order in which they are dealt out
+  std::vector<RunGroup> groups_;        // that are left, the longest first
+  std::map<std::size_t, int> holders_;  // the rank that a problem was first given to, which has made it
   std::size_t threads_;
   StopToken stop_;
   std::function<void(RankReport)> on_report_;
   std::mutex mutex_;
-  std::size_t next_ = 0;
   double cost_left_ = 0;
   bool ended_ = false;
   std::optional<Failure> failure_;

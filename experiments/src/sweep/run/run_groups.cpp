@@ -50,7 +50,7 @@ std::vector<RunGroup> group_runs(const SweepPlan& plan, const std::function<bool
     const Experiment& experiment = plan.experiments()[run.experiment];
     if (experiment.factory == nullptr || !wanted(i)) continue;
     if (experiment.method.method->deploys) {
-      groups.push_back({run.experiment, run.record.seed, {i}});
+      groups.push_back({.experiment = run.experiment, .seed = run.record.seed, .runs = {i}});
     } else {
       RunGroup& group = shared[{run.experiment, run.record.seed}];
       group.experiment = run.experiment;
@@ -60,13 +60,15 @@ std::vector<RunGroup> group_runs(const SweepPlan& plan, const std::function<bool
   }
   for (auto& [key, group] : shared) groups.push_back(std::move(group));
   // The scheduler keeps the order of equals.
-  std::stable_sort(groups.begin(), groups.end(), [&plan](const RunGroup& a, const RunGroup& b) {
-    const auto key = [&plan](const RunGroup& g) {
-      return std::pair(plan.experiments()[g.experiment].environment, g.seed);
-    };
-    return key(a) < key(b);
-  });
-  for (RunGroup& group : groups) estimate_resources(plan, memory, threads, group);
+  const auto problem = [&plan](const RunGroup& g) {
+    return std::pair(plan.experiments()[g.experiment].environment, g.seed);
+  };
+  std::stable_sort(groups.begin(), groups.end(),
+                   [&](const RunGroup& a, const RunGroup& b) { return problem(a) < problem(b); });
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (i > 0) groups[i].problem = groups[i - 1].problem + (problem(groups[i - 1]) < problem(groups[i]) ? 1 : 0);
+    estimate_resources(plan, memory, threads, groups[i]);
+  }
   return groups;
 }
 

@@ -14,6 +14,7 @@ struct RunGroup {
   std::size_t experiment = 0;
   std::int64_t seed = 0;
   std::vector<std::size_t> runs;  ///< indices of the plan
+  std::size_t problem = 0;        ///< the same number for all that have environment and seed in common
   double cost = 0;                ///< as bytes that are gone through; by what the runs are alone, not by the machine
   std::size_t memory = 0;
   std::size_t rows_memory = 0;  ///< for holding rows; beyond it they are made anew
