@@ -99,6 +99,54 @@ class EvaluateTest(Case):
         found = scrm.evaluate(scrm.Logs(context=rows, action=action, loss=loss, propensity=density), policy)
         self.assertAlmostEqual(found["p"]["ips"].value, dense["p"]["ips"].value, places=12)
 
+    def write_rollouts(self, folder, ends, columns, **beside):
+        """Shards of rows [0, ends[0]), [ends[0], ends[1]), ..., each a rollout of its own."""
+        (self.folder / folder).mkdir()
+        for rollout, (first, last) in enumerate(zip([0, *ends], ends)):
+            write_shard(self.path(f"{folder}/{rollout}.h5"), {"action_kind": "continuous", "rollout": rollout},
+                        **{name: values[first:last] for name, values in {**columns, **beside}.items()})
+        return self.path(folder)
+
+    def test_arrays_beside_shards_are_what_the_shards_would_hold(self):
+        rows, ends = 9_000, (2_500, 2_501, 6_500, 9_000)
+        columns = dict(zip(("context", "action", "loss", "propensity"), continuous(rows)))
+        random = np.random.default_rng(3)
+        target = random.random((rows, 2)).astype(np.float32)[:, 1]  # neither packed nor float64
+        logged, expected = random.normal(size=(2, rows))
+        plain = self.write_rollouts("plain", ends, columns)
+        whole = self.write_rollouts("whole", ends, columns, target__new=target, model__outside__logged=logged,
+                                    model__outside__target__new=expected)
+        logging = [scrm.Policy("gaussian", [0.0, 0.0, 0.0, 0.0])] * len(ends)
+        for arguments in ({"model": None}, {"model": None, "logging_policies": logging}, {}):
+            wanted = without_times(scrm.evaluate(scrm.open(whole), "new", **arguments).to_dict())
+            if not arguments:
+                arguments = {"model": (logged, expected)}
+            for threads in (1, 3):
+                found = scrm.evaluate(scrm.open(plain), targets={"new": target}, threads=threads, **arguments)
+                self.assertEqual(without_times(found.to_dict()), wanted)
+        self.assertIn("dr", found["new"])
+
+    def test_arrays_beside_shards_that_do_not_fit_are_named(self):
+        rows, ends = 3_000, (2_000, 3_000)
+        columns = dict(zip(("context", "action", "loss", "propensity"), continuous(rows)))
+        logs = scrm.open(self.write_rollouts("plain", ends, columns, target__old=np.ones(rows)))
+        for value, name in ((np.ones(rows - 1), "new"), (np.ones((rows, 2)), "new"), (np.ones(rows), "old")):
+            with self.subTest(name=name, shape=value.shape), self.assertRaisesRegex(scrm.Error, f"\\b{name}\\b"):
+                scrm.evaluate(logs, targets={name: value})
+        target = np.ones(rows)
+        target[2_345] = np.nan
+        with self.assertRaises(scrm.DataError) as raised:
+            scrm.evaluate(logs, targets={"new": target})
+        self.assertEqual((raised.exception.file, raised.exception.dataset, raised.exception.row),
+                         (self.path("plain/1.h5"), "target/new", 345))
+        context, action, reward, probability = categorical(100)
+        shard = write_shard(self.path("c.h5"), {"action_kind": "categorical", "num_actions": 4}, context=context,
+                            action=action.astype(np.int32), loss=reward, propensity=probability)
+        for arguments in ({"targets": {"new": np.full((100, 4), 0.25)}},
+                          {"targets": {"new": probability}, "model": np.zeros((100, 4))}):
+            with self.assertRaisesRegex(scrm.DataError, "one number a row"):
+                scrm.evaluate(scrm.open(shard), **arguments)
+
     def test_bad_rows_are_named_or_skipped(self):
         context, action, loss, density = continuous(5_000)
         loss[4_711] = np.nan
