@@ -147,6 +147,18 @@ class EvaluateTest(Case):
             with self.assertRaisesRegex(scrm.DataError, "one number a row"):
                 scrm.evaluate(scrm.open(shard), **arguments)
 
+    def test_targets_have_the_names_that_they_are_given(self):
+        columns = dict(zip(("context", "action", "loss", "propensity"), continuous(3_000)))
+        one, two = np.random.default_rng(4).random((2, 3_000))
+        shard = write_shard(self.path("t.h5"), {"action_kind": "continuous"}, **columns, target__one=one, target__two=two)
+        wanted = scrm.evaluate(scrm.open(shard), ["one", "two"])
+        swapped = {"two": "one", "mine": "two", "again": "one"}
+        for logs, targets in ((scrm.Logs(**columns), {"one": one, "two": two}), (scrm.open(shard), None)):
+            found = scrm.evaluate(logs, swapped, targets, baseline="mine")
+            self.assertEqual([policy["name"] for policy in found.to_dict()["policies"]], list(swapped))
+            for name, target in swapped.items():
+                self.assertEqual(found[name]["snips"], wanted[target]["snips"])
+
     def test_bad_rows_are_named_or_skipped(self):
         context, action, loss, density = continuous(5_000)
         loss[4_711] = np.nan
