@@ -170,6 +170,38 @@ class EvaluateTest(Case):
         self.assertIn("skip_bad_rows=True", str(raised.exception))
         self.assertEqual(scrm.evaluate(logs, policy, skip_bad_rows=True).skipped_rows, 1)
 
+    def test_contexts_that_are_not_finite_are_named_whatever_the_policy_makes_of_them(self):
+        rows = 9_000
+        context, action, loss, density = continuous(rows, features=5)
+        blind = scrm.Policy("gaussian", [0.1, 0.0, 0.3, 0.0, 0.0, 0.0], name="p")  # to four features
+        target = {"new": density}
+        for kind in (np.float64, np.float32):
+            for value in (np.nan, np.inf, -np.inf):
+                for row, column in ((0, 0), (2_047, 4), (5_000, 1), (rows - 1, 2)):
+                    given = context.astype(kind)
+                    given[row, column] = value
+                    kept = np.delete(np.arange(rows), row)
+                    logs = scrm.Logs(given, action, loss, density)
+                    for threads in (1, 3):
+                        for what in ({"policies": blind}, {"targets": target},
+                                     {"policies": [blind, "new"], "targets": target}):
+                            with self.subTest(kind=kind, value=value, row=row, threads=threads, what=list(what)):
+                                with self.assertRaises(scrm.DataError) as raised:
+                                    scrm.evaluate(logs, threads=threads, **what)
+                                self.assertEqual((raised.exception.dataset, raised.exception.row),
+                                                 (f"context[:, {column}]", row))
+                    found = scrm.evaluate(logs, blind, skip_bad_rows=True)
+                    self.assertEqual(found.skipped_rows, 1)
+                    wanted = scrm.evaluate(scrm.Logs(given[kept], action[kept], loss[kept], density[kept]), blind)
+                    self.assertAlmostEqual(found["p"]["ips"].value, wanted["p"]["ips"].value, places=12)
+        # Finite contexts whose mean is not: weights of zero, as by columns.
+        context[5_000] = 1e308
+        huge = scrm.Policy("gaussian", [0.0, 10.0, 10.0, 0.0, 0.0, 0.0], name="p")
+        for order in "CF":
+            found = scrm.evaluate(scrm.Logs(np.asarray(context, order=order), action, loss, density), huge)["p"]
+            self.assertEqual(found["ips"], scrm.evaluate(scrm.Logs(np.asfortranarray(context), action, loss, density),
+                                                         huge)["p"]["ips"])
+
     def test_questions_that_make_no_sense(self):
         context, action, loss, density = continuous(100)
         logs = scrm.Logs(context=context, action=action, loss=loss, propensity=density)
