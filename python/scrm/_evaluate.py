@@ -59,20 +59,22 @@ def evaluate(logs: Logs, policies: Union[AnyPolicy, Sequence[AnyPolicy], Mapping
     chosen = _Chosen(logs, list(arrays) if targets else [])
     chosen.add(policies)
     if policies is None:
-        chosen.targets = list(arrays)
+        chosen.targets = [(name, name) for name in arrays]
     held_out = [] if holdout_of is None else [_loaded(holdout_of)]
     for policy in held_out:
         if all(policy.name != name for name, _ in chosen.policies):
             chosen.policies.insert(0, (policy.name, policy._handle))
     chosen.require_some()
-    columns = {f"target/{name}": arrays[name] for name in chosen.targets if name in arrays}
-    model_name, predictions = model_columns(logs, model, chosen.targets, matrices)
-    what = {"policies": chosen.policies, "functions": chosen.functions, "targets": chosen.targets,
+    names = [name for name, _ in chosen.targets]
+    used = [target for _, target in chosen.targets]
+    columns = {f"target/{target}": arrays[target] for target in used if target in arrays}
+    model_name, predictions = model_columns(logs, model, used, matrices)
+    what = {"policies": chosen.policies, "functions": chosen.functions, "targets": used, "target_names": names,
             "logging_policies": [(policy.name, policy._handle) for policy in map(_loaded, logging_policies)],
             "holdout_of": [(policy.name, policy._handle) for policy in held_out], "model": model_name,
             "weight_histogram": bool(weight_histogram)}
-    names = [estimators] if isinstance(estimators, str) else list(estimators or [])
-    options = {"estimators": names, "clip": clip, "alpha": alpha, "tuning": tuning, "interval": interval,
+    wanted = [estimators] if isinstance(estimators, str) else list(estimators or [])
+    options = {"estimators": wanted, "clip": clip, "alpha": alpha, "tuning": tuning, "interval": interval,
                "level": level, "outcome_range": outcome_range, "max_weight": max_weight, "seed": seed,
                "replicates": replicates, "skip_bad_rows": skip_bad_rows, "baseline": baseline,
                "simultaneous": simultaneous, "at_least": at_least}
@@ -96,7 +98,7 @@ class _Chosen:
         self._known = given + logs.targets
         self.policies: List[Tuple[str, Any]] = []
         self.functions: List[Tuple[str, Any]] = []
-        self.targets: List[str] = []
+        self.targets: List[Tuple[str, str]] = []  # what it is called, and its column
 
     def add(self, policies: Any) -> None:
         if policies is None:
@@ -112,7 +114,7 @@ class _Chosen:
         if isinstance(policy, Policy):
             self.policies.append((name or policy.name, policy._handle))
         elif isinstance(policy, str) and policy in self._known:
-            self.targets.append(policy)
+            self.targets.append((name or policy, policy))
         elif isinstance(policy, (str, os.PathLike)):
             if not os.fspath(policy).endswith(".toml") and not os.path.exists(policy):
                 known = f"; targets are {', '.join(self._known)}" if self._known else ""
@@ -125,7 +127,7 @@ class _Chosen:
                              f"function; probabilities in arrays go to `targets`")
 
     def require_some(self) -> None:
-        names = [name for name, _ in self.policies + self.functions] + self.targets
+        names = [name for name, _ in self.policies + self.functions + self.targets]
         if not names:
             raise UsageError("there is no policy to evaluate: give policies or targets")
         for name in names:

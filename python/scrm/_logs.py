@@ -166,9 +166,13 @@ class Logs:
         return list(self._facts["rollouts"])
 
     @property
+    def _in_files(self) -> bool:
+        return "paths" in self._rows
+
+    @property
     def _named(self) -> str:
         """What policy files call these rows."""
-        return " ".join(self._rows["paths"]) if "paths" in self._rows else "arrays"
+        return " ".join(self._rows["paths"]) if self._in_files else "arrays"
 
     def _logged_actions(self) -> np.ndarray:
         shards = self._rows["shards"]
@@ -179,9 +183,8 @@ class Logs:
         """These rows and more columns."""
         if not more:
             return self._rows
-        if "paths" in self._rows:
-            raise UsageError("targets and models as arrays are for logs of arrays; write target/NAME and model/NAME to "
-                             "the shards instead")
+        if self._in_files:
+            return {**self._rows, "beside": dict(more)}
         shards, first = [], 0
         for shard in self._rows["shards"]:
             last = first + len(shard["arrays"]["loss"])

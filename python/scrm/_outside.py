@@ -25,6 +25,8 @@ def target_columns(logs: Logs, targets: Mapping[str, Any]) -> Tuple[Dict[str, np
         place = f"target/{name}"
         if "/" in str(name) or not str(name):
             raise UsageError(f"targets: '{name}' is no name: it is empty or has a slash")
+        if str(name) in logs.targets:
+            raise UsageError(f"targets: the shards have a target '{name}' of their own; give the array another name")
         array = _columns.numbers(value, place)
         if array.ndim >= 2 and not (array.ndim == 2 and array.shape[1] == 1):
             tables[str(name)] = _actions_table(logs, array, place)
@@ -97,6 +99,9 @@ def _actions_table(logs: Logs, array: np.ndarray, place: str) -> np.ndarray:
     if logs.action_kind != "categorical":
         raise DataError(f"{place}: has the shape {array.shape}; only categorical actions have a probability each",
                         dataset=place)
+    if logs._in_files:
+        raise DataError(f"{place}: has the shape {array.shape}; beside shards, whose actions are not in memory, it takes "
+                        f"one number a row, that of the logged action", dataset=place)
     _require_rows(logs, array, place)
     if array.shape[1] != logs.num_actions or array.ndim > 3:
         raise DataError(f"{place}: has the shape {array.shape}, but there are {logs.num_actions} actions",

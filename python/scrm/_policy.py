@@ -71,9 +71,8 @@ class Policy:
         return cls._of(_scrm.read_policy(os.fspath(path)), os.fspath(path))
 
     def save(self, path: PathLike, *, overwrite: bool = False) -> None:
-        """Writes the file, whole or not at all; from then on the policy has its name."""
+        """Writes the file, whole or not at all. The policy keeps its name; one that is loaded is named by its path."""
         _scrm.save_policy(self._handle, os.fspath(path), self._comment, overwrite)
-        self.name = os.fspath(path)
 
     @property
     def kind(self) -> str:

@@ -78,6 +78,12 @@ MemoryArray memory_array(const std::string& name, const py::handle& value) {
   return out;
 }
 
+std::vector<MemoryArray> memory_arrays(const py::dict& arrays) {
+  std::vector<MemoryArray> out;
+  for (const auto& [name, value] : arrays) out.push_back(memory_array(name.cast<std::string>(), value));
+  return out;
+}
+
 ActionKind action_kind(const std::string& name) {
   for (const ActionKind kind : {ActionKind::continuous, ActionKind::categorical, ActionKind::multilabel}) {
     if (name == to_string(kind)) return kind;
@@ -96,8 +102,7 @@ MemoryShard memory_shard(const py::dict& shard) {
   out.context_columns = shard["context_columns"].cast<std::vector<std::string>>();
   out.action_names = shard["action_names"].cast<std::vector<std::string>>();
   out.sparse_features = shard["sparse_features"].cast<std::int64_t>();
-  for (const auto& [name, value] : shard["arrays"].cast<py::dict>())
-    out.arrays.push_back(memory_array(name.cast<std::string>(), value));
+  out.arrays = memory_arrays(shard["arrays"].cast<py::dict>());
   return out;
 }
 
@@ -107,6 +112,7 @@ Rows::Rows(const py::dict& rows) {
   if (rows.contains("paths")) {
     paths = rows["paths"].cast<std::vector<std::string>>();
     reward = rows["reward"].cast<bool>();
+    if (rows.contains("beside")) beside = memory_arrays(rows["beside"].cast<py::dict>());
     return;
   }
   for (const py::handle shard : rows["shards"].cast<py::list>()) shards.push_back(memory_shard(shard.cast<py::dict>()));
@@ -115,7 +121,7 @@ Rows::Rows(const py::dict& rows) {
 Dataset Rows::open(ReadOptions options) const {
   if (!shards.empty()) return Dataset(shards, options);
   options.reward = options.reward || reward;
-  return Dataset(paths, options);
+  return Dataset(paths, options, beside);
 }
 
 }  // namespace scrm::python

@@ -11,7 +11,8 @@
 
 namespace scrm::python {
 
-/// Where the rows are: {"paths": [...], "reward": bool} or {"shards": [{"action_kind", "arrays": {...}, ...}]}.
+/// Where the rows are: {"paths": [...], "reward": bool, "beside": {...}}, the last being columns that the files do not
+/// have, or {"shards": [{"action_kind", "arrays": {...}, ...}]}.
 struct Rows {
   explicit Rows(const pybind11::dict& rows);
 
@@ -19,6 +20,7 @@ struct Rows {
 
   std::vector<std::string> paths;
   bool reward = false;
+  std::vector<MemoryArray> beside;
   std::vector<MemoryShard> shards;
 };
 

@@ -69,6 +69,7 @@ py::dict evaluate_rows(const py::dict& rows, const py::dict& what, const py::dic
     request.functions.push_back({name, make_callable_policy(function, name, context)});
   }
   request.targets = what["targets"].cast<std::vector<std::string>>();
+  request.target_names = what["target_names"].cast<std::vector<std::string>>();
   request.logging_policies = policy_files(what["logging_policies"].cast<py::list>());
   const std::vector<PolicyFile> holdout_of = policy_files(what["holdout_of"].cast<py::list>());
   if (!holdout_of.empty()) request.holdout_of = holdout_of.front();

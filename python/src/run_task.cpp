@@ -1,16 +1,21 @@
 #include "run_task.hpp"
 
+#include <fmt/format.h>
+#include <pybind11/stl.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <exception>
 #include <mutex>
 #include <thread>
 
 #include "scrm/engine/schedule/threads.hpp"
 #include "scrm/io/file/error.hpp"
+#include "task/address_space.hpp"
+#include "thread_probe.hpp"
 
 namespace scrm::python {
 
@@ -68,6 +73,29 @@ void require_own_threads() {
       "along; use multiprocessing's start method \"spawn\", or call scrm in the children alone");
 }
 
+/// Puts the number of threads right where the system would not start as many: with the GIL.
+void require_threads(TaskContext& context) {
+  const int asked = context.options.threads;
+  const int waiting = context.thread_waits ? 1 : 0;
+  // One of them calls work().
+  const int wanted = threads_in_address_space(asked + waiting);
+  ProbedThreads probed;
+  {
+    const py::gil_scoped_release released;
+    probed = probe_threads(wanted);
+  }
+  if (probed.started == 0)
+    throw Error(ErrorKind::run, fmt::format("the system starts no further thread ({}): raise the limit of processes "
+                                            "(ulimit -u) or of address space (ulimit -v), or end other threads",
+                                            std::strerror(probed.error)));
+  context.options.threads = std::max(1, probed.started - waiting);
+  if (context.options.threads == asked) return;
+  const std::string warning = fmt::format(
+      "only {} of {} threads could be started ({}); going on with {}", context.options.threads, asked,
+      std::strerror(probed.error == 0 ? ENOMEM : probed.error), context.options.threads == 1 ? "one" : "these");
+  py::module_::import("scrm._task").attr("warn")(std::vector<std::string>{warning});
+}
+
 /// A thread whose end can be waited for with a time limit.
 class Worker {
  public:
@@ -120,13 +148,14 @@ void listen(Bulletin& bulletin, std::int64_t& told, const py::object& progress) 
 TaskContext make_context(const py::dict& task) {
   TaskContext context;
   context.options.threads = resolve_threads(task["threads"].cast<int>());
-  context.options.memory = task["memory"].cast<std::size_t>();
+  context.options.memory = memory_in_address_space(task["memory"].cast<std::size_t>());
   context.options.held_before = resident_bytes();
   return context;
 }
 
 void run_task(TaskContext& context, const py::object& progress, const std::function<void(TaskContext&)>& work) {
   require_own_threads();
+  require_threads(context);
   Bulletin bulletin;
   context.options.progress = [&](const std::string& label, const std::string&) { return bulletin.writer(label); };
   context.options.warn = [&](const std::string& text) { context.warnings.push_back(text); };

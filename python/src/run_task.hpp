@@ -30,6 +30,7 @@ struct TaskContext {
   TaskOptions options;
   std::shared_ptr<PythonFailure> failure = std::make_shared<PythonFailure>();
   std::vector<std::string> warnings;  ///< that the task came up with, when it is over
+  bool thread_waits = false;          ///< the one that calls work() leaves it to others
 };
 
 /// From {"threads": int, "memory": int, "progress": callable or None}.
@@ -37,7 +38,8 @@ TaskContext make_context(const pybind11::dict& task);
 
 /// Calls work() without the GIL on another thread. Meanwhile this one looks for signals twenty times a second and calls
 /// progress(done, total, label); an exception of either stops the work, and is thrown when it has ended. Refuses in a
-/// process that was forked from one whose threads were in use: they are not there.
+/// process that was forked from one whose threads were in use: they are not there. Where the system refuses threads the
+/// work is done by fewer, with a warning, or there is an Error.
 void run_task(TaskContext& context, const pybind11::object& progress, const std::function<void(TaskContext&)>& work);
 
 }  // namespace scrm::python

@@ -50,10 +50,11 @@ py::dict sweep(const std::string& path, const py::dict& given, const py::dict& t
   if (part) options.part = parse_part(*part);
   options.resume = given["resume"].cast<bool>();
   options.overwrite = given["overwrite"].cast<bool>();
-  options.threads = context.options.threads;
+  context.thread_waits = true;
   options.stop = context.options.stop;
   SweepReport report;
   run_task(context, task["progress"], [&](TaskContext& own) {
+    options.threads = own.options.threads;
     options.memory = own.options.ledger().left();
     options.on_warning = own.options.warn;
     const Progress tell = own.options.progress("sweep", "runs");

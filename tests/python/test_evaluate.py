@@ -99,6 +99,66 @@ class EvaluateTest(Case):
         found = scrm.evaluate(scrm.Logs(context=rows, action=action, loss=loss, propensity=density), policy)
         self.assertAlmostEqual(found["p"]["ips"].value, dense["p"]["ips"].value, places=12)
 
+    def write_rollouts(self, folder, ends, columns, **beside):
+        """Shards of rows [0, ends[0]), [ends[0], ends[1]), ..., each a rollout of its own."""
+        (self.folder / folder).mkdir()
+        for rollout, (first, last) in enumerate(zip([0, *ends], ends)):
+            write_shard(self.path(f"{folder}/{rollout}.h5"), {"action_kind": "continuous", "rollout": rollout},
+                        **{name: values[first:last] for name, values in {**columns, **beside}.items()})
+        return self.path(folder)
+
+    def test_arrays_beside_shards_are_what_the_shards_would_hold(self):
+        rows, ends = 9_000, (2_500, 2_501, 6_500, 9_000)
+        columns = dict(zip(("context", "action", "loss", "propensity"), continuous(rows)))
+        random = np.random.default_rng(3)
+        target = random.random((rows, 2)).astype(np.float32)[:, 1]  # neither packed nor float64
+        logged, expected = random.normal(size=(2, rows))
+        plain = self.write_rollouts("plain", ends, columns)
+        whole = self.write_rollouts("whole", ends, columns, target__new=target, model__outside__logged=logged,
+                                    model__outside__target__new=expected)
+        logging = [scrm.Policy("gaussian", [0.0, 0.0, 0.0, 0.0])] * len(ends)
+        for arguments in ({"model": None}, {"model": None, "logging_policies": logging}, {}):
+            wanted = without_times(scrm.evaluate(scrm.open(whole), "new", **arguments).to_dict())
+            if not arguments:
+                arguments = {"model": (logged, expected)}
+            for threads in (1, 3):
+                found = scrm.evaluate(scrm.open(plain), targets={"new": target}, threads=threads, **arguments)
+                self.assertEqual(without_times(found.to_dict()), wanted)
+        self.assertIn("dr", found["new"])
+
+    def test_arrays_beside_shards_that_do_not_fit_are_named(self):
+        rows, ends = 3_000, (2_000, 3_000)
+        columns = dict(zip(("context", "action", "loss", "propensity"), continuous(rows)))
+        logs = scrm.open(self.write_rollouts("plain", ends, columns, target__old=np.ones(rows)))
+        for value, name in ((np.ones(rows - 1), "new"), (np.ones((rows, 2)), "new"), (np.ones(rows), "old")):
+            with self.subTest(name=name, shape=value.shape), self.assertRaisesRegex(scrm.Error, f"\\b{name}\\b"):
+                scrm.evaluate(logs, targets={name: value})
+        target = np.ones(rows)
+        target[2_345] = np.nan
+        with self.assertRaises(scrm.DataError) as raised:
+            scrm.evaluate(logs, targets={"new": target})
+        self.assertEqual((raised.exception.file, raised.exception.dataset, raised.exception.row),
+                         (self.path("plain/1.h5"), "target/new", 345))
+        context, action, reward, probability = categorical(100)
+        shard = write_shard(self.path("c.h5"), {"action_kind": "categorical", "num_actions": 4}, context=context,
+                            action=action.astype(np.int32), loss=reward, propensity=probability)
+        for arguments in ({"targets": {"new": np.full((100, 4), 0.25)}},
+                          {"targets": {"new": probability}, "model": np.zeros((100, 4))}):
+            with self.assertRaisesRegex(scrm.DataError, "one number a row"):
+                scrm.evaluate(scrm.open(shard), **arguments)
+
+    def test_targets_have_the_names_that_they_are_given(self):
+        columns = dict(zip(("context", "action", "loss", "propensity"), continuous(3_000)))
+        one, two = np.random.default_rng(4).random((2, 3_000))
+        shard = write_shard(self.path("t.h5"), {"action_kind": "continuous"}, **columns, target__one=one, target__two=two)
+        wanted = scrm.evaluate(scrm.open(shard), ["one", "two"])
+        swapped = {"two": "one", "mine": "two", "again": "one"}
+        for logs, targets in ((scrm.Logs(**columns), {"one": one, "two": two}), (scrm.open(shard), None)):
+            found = scrm.evaluate(logs, swapped, targets, baseline="mine")
+            self.assertEqual([policy["name"] for policy in found.to_dict()["policies"]], list(swapped))
+            for name, target in swapped.items():
+                self.assertEqual(found[name]["snips"], wanted[target]["snips"])
+
     def test_bad_rows_are_named_or_skipped(self):
         context, action, loss, density = continuous(5_000)
         loss[4_711] = np.nan
@@ -109,6 +169,38 @@ class EvaluateTest(Case):
         self.assertEqual((raised.exception.file, raised.exception.dataset, raised.exception.row), (None, "loss", 4_711))
         self.assertIn("skip_bad_rows=True", str(raised.exception))
         self.assertEqual(scrm.evaluate(logs, policy, skip_bad_rows=True).skipped_rows, 1)
+
+    def test_contexts_that_are_not_finite_are_named_whatever_the_policy_makes_of_them(self):
+        rows = 9_000
+        context, action, loss, density = continuous(rows, features=5)
+        blind = scrm.Policy("gaussian", [0.1, 0.0, 0.3, 0.0, 0.0, 0.0], name="p")  # to four features
+        target = {"new": density}
+        for kind in (np.float64, np.float32):
+            for value in (np.nan, np.inf, -np.inf):
+                for row, column in ((0, 0), (2_047, 4), (5_000, 1), (rows - 1, 2)):
+                    given = context.astype(kind)
+                    given[row, column] = value
+                    kept = np.delete(np.arange(rows), row)
+                    logs = scrm.Logs(given, action, loss, density)
+                    for threads in (1, 3):
+                        for what in ({"policies": blind}, {"targets": target},
+                                     {"policies": [blind, "new"], "targets": target}):
+                            with self.subTest(kind=kind, value=value, row=row, threads=threads, what=list(what)):
+                                with self.assertRaises(scrm.DataError) as raised:
+                                    scrm.evaluate(logs, threads=threads, **what)
+                                self.assertEqual((raised.exception.dataset, raised.exception.row),
+                                                 (f"context[:, {column}]", row))
+                    found = scrm.evaluate(logs, blind, skip_bad_rows=True)
+                    self.assertEqual(found.skipped_rows, 1)
+                    wanted = scrm.evaluate(scrm.Logs(given[kept], action[kept], loss[kept], density[kept]), blind)
+                    self.assertAlmostEqual(found["p"]["ips"].value, wanted["p"]["ips"].value, places=12)
+        # Finite contexts whose mean is not: weights of zero, as by columns.
+        context[5_000] = 1e308
+        huge = scrm.Policy("gaussian", [0.0, 10.0, 10.0, 0.0, 0.0, 0.0], name="p")
+        for order in "CF":
+            found = scrm.evaluate(scrm.Logs(np.asarray(context, order=order), action, loss, density), huge)["p"]
+            self.assertEqual(found["ips"], scrm.evaluate(scrm.Logs(np.asfortranarray(context), action, loss, density),
+                                                         huge)["p"]["ips"])
 
     def test_questions_that_make_no_sense(self):
         context, action, loss, density = continuous(100)

@@ -98,6 +98,7 @@ class LearnTest(Case):
     def test_policies_keep_what_they_are(self):
         policy = scrm.Policy("softmax", [[0.1, 0.2], [0.3, 0.4]], epsilon=0.05, inputs=["age"], actions=["a", "b"])
         policy.save(self.path("p.toml"))
+        self.assertEqual(policy.name, "softmax")
         again = scrm.Policy.load(self.path("p.toml"))
         np.testing.assert_array_equal(again.theta, policy.theta)
         self.assertEqual((again.kind, again.epsilon, again.inputs, again.actions, again.name),

@@ -64,6 +64,12 @@ class LogsTest(Case):
                 if kind[0] in "iu":
                     self.check(action=self.action.astype(kind))
         self.check(loss=self.loss.astype(bool))
+        below = self.context - 2
+        wanted = self.values(scrm.Logs(below, self.action, -self.loss, self.propensity))
+        for kind in ("f4", "i1", "i2", "i4", "i8"):
+            with self.subTest(kind=kind, sign="-"):
+                logs = scrm.Logs(below.astype(kind), self.action, -self.loss.astype(kind), self.propensity)
+                self.assertEqual(self.values(logs), wanted)
 
     def test_layouts(self):
         wide = np.repeat(self.context, 2, axis=1)

@@ -82,21 +82,39 @@ class ProcessTest(Case):
         self.assertEqual(found, [wanted, wanted])
 
     def test_other_threads_run_meanwhile(self):
-        turns, over = [], threading.Event()
+        # Rows wait for a thread of Python's, which waits for the GIL; where that is kept the process never ends.
+        code = """
+import threading
+import numpy as np, scrm
+asked, answered = threading.Event(), threading.Event()
+def answer():
+    asked.wait()
+    answered.set()
+threading.Thread(target=answer).start()
+def even(contexts, actions):
+    asked.set()
+    answered.wait()
+    return np.full(len(actions), 0.4)
+x = np.random.default_rng(0).normal(size=(5_000, 1))
+scrm.evaluate(scrm.Logs(x, x[:, 0], x[:, 0], 0.4), even)
+"""
+        done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
-        def count():
-            while not over.is_set():
-                turns.append(1)
-                time.sleep(0.001)
+    def test_as_many_threads_work_as_were_asked_for(self):
+        logs = rows(700_000)
+        for threads in (1, 2, 3):
+            seen, together = set(), threading.Barrier(threads)
 
-        thread = threading.Thread(target=count)
-        thread.start()
-        before = len(turns)
-        scrm.evaluate(rows(300_000), POLICY, interval="bootstrap", replicates=500)
-        during = len(turns) - before
-        over.set()
-        thread.join()
-        self.assertGreater(during, 1)
+            def even(contexts, actions):
+                if threading.get_ident() not in seen:  # each waits for all others, once
+                    seen.add(threading.get_ident())
+                    together.wait(30)
+                return np.ones(len(actions))
+
+            with self.subTest(threads=threads):
+                self.assertEqual(scrm.evaluate(logs, even, threads=threads).to_dict()["threads"], threads)
+                self.assertEqual(len(seen), threads)
 
     def test_progress_is_told_and_what_it_raises_ends_the_call(self):
         calls = []

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "estimate/finite_context.hpp"
 #include "scrm/engine/estimate/estimator.hpp"
 #include "scrm/kernels/vector/elementary.hpp"
 #include "scrm/kernels/weights/logged_difference.hpp"
@@ -115,6 +116,7 @@ void EvaluationReduction::compute(const Block& block, Partial& out) const {
     const std::size_t count = std::min(batch.size(), order_.size() - first);
     for (std::size_t k = 0; k < count; ++k) batch[k] = policies_[order_[first + k]].policy.get();
     weights_of_policies({batch.data(), count}, block, *scratch, weights);
+    if (block.context_by_row != nullptr) require_finite_context(block, {batch.data(), count}, weights);
     if (first == 0 && baseline_.kind == Baseline::Kind::policy) std::copy_n(weights, kBlockRows, base.weights);
     for (std::size_t k = 0; k < count; ++k)
       add_policy(block, order_[first + k], weights + k * kBlockRows, base, *scratch, columns, sums);

@@ -9,6 +9,7 @@
 #include "pass/merge_tree.hpp"
 #include "pass/pass_plan.hpp"
 #include "pass/rank_partials.hpp"
+#include "pass/uncertain_context.hpp"
 #include "schedule/arena.hpp"
 #include "scrm/engine/ranks/ranks.hpp"
 
@@ -69,7 +70,12 @@ void reduce_group(PassState& pass, BlockLoader& loader, Item& item) {
     pass.stop.check();
     const Block block = pass.source.load(*item.rows, index, loader, item.audit);
     PartialLease partial = pass.pool.lease();
-    pass.reduction.compute(block, *partial);
+    try {
+      pass.reduction.compute(block, *partial);
+    } catch (const UncertainContext&) {
+      const std::unique_ptr<BlockLoader> audited = pass.source.make_loader();
+      pass.reduction.compute(pass.source.load(*item.rows, index, *audited, item.audit), *partial);
+    }
     tree.add({index, 0, std::move(partial)});
   }
   item.rows.reset();

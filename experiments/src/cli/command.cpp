@@ -13,6 +13,7 @@
 #include "scrm/engine/schedule/threads.hpp"
 #include "scrm/experiments/environment.hpp"
 #include "scrm/io/file/error.hpp"
+#include "task/address_space.hpp"
 
 namespace scrm {
 namespace {
@@ -20,16 +21,7 @@ namespace {
 /// Makes the threads that the command will use and puts the number right where there are fewer, and the memory where
 /// there is less.
 void start_threads(CommonOptions& options, MainThread main_thread) {
-  if (const std::optional<std::size_t> space = address_space_left()) {
-    if (*space < kLeastAddressSpace) {
-      throw Error(
-          ErrorKind::run,
-          fmt::format("the address space is limited (ulimit -v or -d) and {} of it are left, where "
-                      "{} are needed; raise the limit",
-                      human_bytes(static_cast<double>(*space)), human_bytes(static_cast<double>(kLeastAddressSpace))));
-    }
-    options.memory = std::min(options.memory, *space / 4);
-  }
+  options.memory = memory_in_address_space(options.memory);
   // Of its stack a thread that only waits has touched this much, and threads may take a quarter of all.
   constexpr std::size_t kTouchedStack = std::size_t{96} << 10U;
   const auto affordable = static_cast<int>(std::clamp<std::size_t>(options.memory / 4 / kTouchedStack, 1, 1 << 16));

@@ -69,8 +69,9 @@ class Evaluation {
     for (const PolicyFile& file : request_.policies)
       policies_.push_back({file.name, make_target_policy(file.policy, source_.schema(), file.name)});
     policies_.insert(policies_.end(), request_.functions.begin(), request_.functions.end());
-    for (std::size_t t = 0; t < request_.targets.size(); ++t)
-      policies_.push_back({request_.targets[t], make_target_column_policy(static_cast<int>(t))});
+    const std::vector<std::string>& names = request_.target_names.empty() ? request_.targets : request_.target_names;
+    for (std::size_t t = 0; t < names.size(); ++t)
+      policies_.push_back({names[t], make_target_column_policy(static_cast<int>(t))});
   }
 
   Evaluated judge_held_out() {

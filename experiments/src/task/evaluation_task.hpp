@@ -14,10 +14,11 @@ namespace scrm {
 
 struct EvaluationRequest {
   std::vector<PolicyFile> policies;
-  std::vector<NamedPolicy> functions;         ///< policies that are no parameters but code
-  std::vector<std::string> targets;           ///< outside policies, by the data's target columns
-  std::vector<PolicyFile> logging_policies;   ///< in rollout order, for mis-naive and mis-balance
-  std::optional<PolicyFile> holdout_of = {};  ///< only the rows that learning this policy did not see
+  std::vector<NamedPolicy> functions;          ///< policies that are no parameters but code
+  std::vector<std::string> targets;            ///< outside policies, by the data's target columns
+  std::vector<std::string> target_names = {};  ///< what the report calls them; empty: as the columns
+  std::vector<PolicyFile> logging_policies;    ///< in rollout order, for mis-naive and mis-balance
+  std::optional<PolicyFile> holdout_of = {};   ///< only the rows that learning this policy did not see
   /// "ridge", "none", the name of a model of the data, or "auto": the data's, where there is just one.
   std::string model = "auto";
   bool weight_histogram = false;

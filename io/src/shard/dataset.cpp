@@ -59,6 +59,7 @@ struct ShardMemory {
   std::vector<std::int64_t> entries_before;
   std::int64_t chunk_rows = 0;
   std::shared_ptr<const ColumnOrder> order;
+  std::int64_t row_beside = 0;  ///< its first row in the columns beside the files
 };
 
 struct Dataset::Impl {
@@ -68,6 +69,7 @@ struct Dataset::Impl {
   std::vector<ShardMemory> memory;  ///< one for each shard
   std::deque<Hdf5File> files;       ///< one for each shard, or none where all are
   std::deque<MemoryShard> arrays;   ///< in memory
+  std::vector<MemoryArray> beside;  ///< columns in memory, of all rows that the files have
   std::int64_t rows = 0;
   std::int64_t chunk_rows = 0;
   MemoryBound row_bound;
@@ -123,17 +125,24 @@ OpenShard& Dataset::Impl::open_shard(std::size_t index) {
       if (oldest >= kRememberedShards) files[oldest].forget_arrays();
     }
     open.emplace_front(std::piecewise_construct, std::forward_as_tuple(index),
-                       std::forward_as_tuple(files[index], *schema, shards[index].rows));
+                       std::forward_as_tuple(files[index], *schema, shards[index].rows, beside));
   }
   return open.front().second;
 }
 
 ShardSlice Dataset::Impl::fetch(std::size_t shard, std::int64_t first, std::int64_t count) {
-  return arrays.empty() ? open_shard(shard).fetch(first, count) : memory_slice(arrays[shard], *schema, first, count);
+  if (!arrays.empty()) return memory_slice(arrays[shard], *schema, first, count);
+  ShardSlice slice = open_shard(shard).fetch(first, count);
+  if (!beside.empty()) add_beside(beside, *schema, memory[shard].row_beside + first, slice);
+  return slice;
 }
 
-Dataset::Dataset(const std::vector<std::string>& paths, const ReadOptions& options) : impl_(std::make_unique<Impl>()) {
+Dataset::Dataset(const std::vector<std::string>& paths, const ReadOptions& options) : Dataset(paths, options, {}) {}
+
+Dataset::Dataset(const std::vector<std::string>& paths, const ReadOptions& options, std::vector<MemoryArray> beside)
+    : impl_(std::make_unique<Impl>()) {
   impl_->options = options;
+  impl_->beside = std::move(beside);
   if (paths.empty()) throw Error(ErrorKind::usage, "a data set needs at least one file or directory");
   std::vector<std::string> file_paths;
   for (const std::string& path : paths) {
@@ -142,15 +151,19 @@ Dataset::Dataset(const std::vector<std::string>& paths, const ReadOptions& optio
   }
   require_distinct(file_paths);
   SchemaBuilder builder(options);
+  const ReadOptions of_files = leave_to_files(options, impl_->beside);
   for (const std::string& file_path : file_paths) {
     Hdf5File file(file_path, impl_->pool);
-    ShardHeader header = read_shard_header(file, options);
+    ShardHeader header = read_shard_header(file, of_files);
+    add_beside(options, impl_->beside, header);
     std::shared_ptr<const ColumnOrder> order = builder.add(file_path, header);
     const std::int64_t bytes = file.bytes();
     impl_->add({.path = file_path, .rows = header.rows, .rollout = header.rollout, .bytes = bytes},
-               {header.cost, header.entry_cost, std::move(header.entries_before), header.chunk_rows, std::move(order)});
+               {header.cost, header.entry_cost, std::move(header.entries_before), header.chunk_rows, std::move(order),
+                impl_->rows});
     impl_->add(std::move(file));
   }
+  require_rows(impl_->beside, impl_->rows);
   impl_->schema = std::make_shared<const Schema>(builder.schema());
 }
 
@@ -162,7 +175,7 @@ Dataset::Dataset(std::vector<MemoryShard> shards, const ReadOptions& options) : 
     ShardHeader header = memory_header(shard, options);
     std::shared_ptr<const ColumnOrder> order = builder.add(fmt::format("arrays {}", impl_->shards.size() + 1), header);
     impl_->add({.path = "", .rows = header.rows, .rollout = header.rollout},
-               {header.cost, header.entry_cost, std::move(header.entries_before), 0, std::move(order)});
+               {header.cost, header.entry_cost, std::move(header.entries_before), 0, std::move(order), 0});
     impl_->arrays.push_back(std::move(shard));
   }
   impl_->schema = std::make_shared<const Schema>(builder.schema());
@@ -199,6 +212,7 @@ Dataset Dataset::rollout(int number) const {
   auto part = std::make_unique<Impl>();
   part->options = impl_->options;
   part->schema = impl_->schema;
+  part->beside = impl_->beside;
   for (std::size_t i = 0; i < impl_->shards.size(); ++i) {
     if (impl_->shards[i].rollout != number) continue;
     part->add(impl_->shards[i], impl_->memory[i]);

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "shard/rows/memory_rows.hpp"
 #include "shard/shard_header.hpp"
 
 namespace scrm {
 
-OpenShard::OpenShard(Hdf5File& file, const Schema& schema, std::int64_t rows) : file_(file) {
+OpenShard::OpenShard(Hdf5File& file, const Schema& schema, std::int64_t rows, std::span<const MemoryArray> beside)
+    : file_(file) {
   if (schema.sparse) {
     indptr_ = open("context/indptr", rows + 1, 1);
     indices_ = StoredArray(file_, "context/indices");
@@ -25,7 +27,10 @@ OpenShard::OpenShard(Hdf5File& file, const Schema& schema, std::int64_t rows) : 
     propensity_ = open(schema.propensity == PropensityForm::linear ? "propensity" : "log_propensity", rows, 1);
   }
   if (schema.label_propensity) label_propensity_ = open("label_propensity", rows, schema.num_actions);
-  for (const std::string& name : outside_datasets(schema)) outside_.push_back(open(name, rows, 1));
+  for (const std::string& name : outside_datasets(schema)) {
+    outside_.emplace_back();
+    if (find_array(beside, name) == nullptr) outside_.back() = open(name, rows, 1);
+  }
   if (schema.cluster) cluster_ = open("cluster", rows, 1);
 }
 
@@ -61,7 +66,7 @@ ShardSlice OpenShard::fetch(std::int64_t first, std::int64_t rows) {
   if (label_propensity_) slice.arrays[kLabelPropensity] = label_propensity_->fetch(file_, first, rows);
   if (cluster_) slice.arrays[kCluster] = cluster_->fetch(file_, first, rows);
   for (std::size_t i = 0; i < outside_.size(); ++i) {
-    slice.arrays[kOutside + i] = outside_[i].fetch(file_, first, rows);
+    if (outside_[i]) slice.arrays[kOutside + i] = outside_[i]->fetch(file_, first, rows);
   }
   return slice;
 }

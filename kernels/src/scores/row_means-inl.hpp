@@ -19,6 +19,9 @@ namespace scrm::HWY_NAMESPACE {
 
 #if HWY_MAX_BYTES >= 32
 
+// Bytes that are fetched ahead of those that are multiplied; past the block lie the rows of the next one.
+constexpr std::size_t kRowsAheadOfMeans = std::size_t{6} << 10;
+
 // Four rows at a time, whatever the width of the machine's vectors: sixteen bytes of each make two columns.
 using Rows4 = hn::FixedTag<double, 4>;
 using Pair = hn::FixedTag<double, 2>;
@@ -56,6 +59,9 @@ HWY_INLINE void row_means(const std::byte* context, std::int64_t features, const
   const Rows4 d;
   const auto* first = reinterpret_cast<const T*>(context);
   for (int i = 0; i < kTileRows; i += 4 * kVectors) {
+    const auto* ahead = reinterpret_cast<const std::byte*>(first + i * features) + kRowsAheadOfMeans;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(4 * kVectors * features) * sizeof(T); k += kColumnAlignment)
+      __builtin_prefetch(ahead + k);
     const T* rows[kVectors][4];
     for (int v = 0; v < kVectors; ++v) {
       for (int r = 0; r < 4; ++r) rows[v][r] = first + (i + 4 * v + r) * features;

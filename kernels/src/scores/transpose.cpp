@@ -16,6 +16,16 @@ namespace hn = hwy::HWY_NAMESPACE;
 // at a time: the columns of a block lie a power of two apart and push each other out of it when more are written.
 constexpr std::size_t kBandBytes = std::size_t{16} << 10;
 
+// How far ahead of what is read bytes are fetched. Numbers in somebody's arrays come from memory, where the hardware's
+// own prefetching begins anew with every page; past the last of them lie those of the next block.
+constexpr std::size_t kRowsAhead = std::size_t{6} << 10;
+constexpr std::size_t kColumnAhead = std::size_t{2} << 10;
+
+HWY_INLINE void fetch(const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t kCacheLine = 64;
+  for (std::size_t k = 0; k < bytes; k += kCacheLine) __builtin_prefetch(from + k);
+}
+
 template <class T>
 HWY_INLINE T load_one(const std::byte* from) {
   T value;
@@ -116,6 +126,8 @@ int copy_column(const std::byte* from, int rows, T low, T high, T* out, bool& al
   int i = 0;
   for (; i + kVectors * lanes <= rows; i += kVectors * lanes) {
     hn::Vec<decltype(d)> x[kVectors];
+    fetch(from + static_cast<std::size_t>(i) * sizeof(T) + kColumnAhead,
+          static_cast<std::size_t>(kVectors * lanes) * sizeof(T));
     for (int v = 0; v < kVectors; ++v) {
       x[v] = hn::LoadU(d, reinterpret_cast<const T*>(from + static_cast<std::size_t>(i + v * lanes) * sizeof(T)));
       inside = hn::And(inside, hn::And(hn::Ge(x[v], lowest), hn::Le(x[v], highest)));
@@ -185,6 +197,7 @@ bool numbers_in_range(const std::byte* from, std::size_t count, T low, T high) {
   for (auto& mask : inside) mask = hn::Eq(lowest, lowest);
   std::size_t i = 0;
   for (; i + kVectors * lanes <= count; i += kVectors * lanes) {
+    fetch(from + i * sizeof(T) + kRowsAhead, kVectors * lanes * sizeof(T));
     for (std::size_t v = 0; v < kVectors; ++v) {
       const auto x = hn::LoadU(d, reinterpret_cast<const T*>(from + (i + v * lanes) * sizeof(T)));
       if constexpr (kSymmetric) {

@@ -58,6 +58,7 @@ struct Tile {
   const double* propensity;
   const double* mean;
   double inverse_scale, log_norm;
+  bool audits_mean = false;  // a mean that is not finite makes its weight NaN
 };
 
 HWY_INLINE V64 log_density(F64 d, const Tile& tile, int i) {
@@ -70,16 +71,16 @@ template <bool kLogPropensity>
 HWY_INLINE bool reduce_tile(const Tile& tile, double* r, double* n_bits) {
   const F64 d;
   const V64 limit = hn::Set(d, kVectorExpLimit);
-  auto extreme = hn::Gt(limit, limit);
+  auto usual = hn::Eq(limit, limit);
   for (int i = 0; i < kTileRows; i += static_cast<int>(hn::Lanes(d))) {
     V64 x = log_density(d, tile, i);
     if constexpr (kLogPropensity) x = hn::Sub(x, hn::Load(d, tile.propensity + i));
-    extreme = hn::Or(extreme, hn::Gt(hn::Abs(x), limit));
+    usual = hn::And(usual, hn::Le(hn::Abs(x), limit));  // which NaN is not
     const ReducedExp reduced = reduce_exp(d, x);
     hn::Store(reduced.r, d, r + i);
     hn::Store(reduced.n_bits, d, n_bits + i);
   }
-  return hn::AllFalse(d, extreme);
+  return hn::AllTrue(d, usual);
 }
 
 // The rows after a tile, of which the columns come from memory while the tile is in the arithmetic units: without this
@@ -129,7 +130,9 @@ HWY_INLINE void tile_weights(const Tile& tile, const NextRows<T>& next, double* 
   }
   const F64 d;
   for (int i = 0; i < kTileRows; i += static_cast<int>(hn::Lanes(d))) {
-    hn::Store(weight<kLogPropensity>(d, log_density(d, tile, i), tile.propensity + i), d, out + i);
+    V64 w = weight<kLogPropensity>(d, log_density(d, tile, i), tile.propensity + i);
+    if (tile.audits_mean) w = hn::IfThenElse(hn::IsFinite(hn::Load(d, tile.mean + i)), w, hn::NaN(d));
+    hn::Store(w, d, out + i);
   }
 }
 

@@ -26,7 +26,7 @@ struct ContextColumns {
   }
 };
 
-// Contexts row by row, which come from a file and are in cache: there is nothing to fetch ahead.
+// Contexts row by row, which nobody has looked at yet: row_means fetches ahead.
 template <class T>
 struct ContextRows {
   using Number = T;
@@ -48,6 +48,7 @@ HWY_INLINE void group_weights(const Block& block, const Context& context, const 
   Tile tiles[kPolicies];
   for (int p = 0; p < kPolicies; ++p) {
     tiles[p].mean = mean + p * kTileRows;
+    tiles[p].audits_mean = context.columns == nullptr;
     tiles[p].inverse_scale = 1.0 / policies[p].scale;
     tiles[p].log_norm = log_normal_norm(policies[p].scale);
   }

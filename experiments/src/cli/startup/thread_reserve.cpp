@@ -5,34 +5,11 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <new>
-#include <utility>
 
-namespace scrm {
-
-std::optional<std::size_t> address_space_left() {
-  // In pages: all, resident, shared, text, nothing, data.
-  std::size_t pages[6] = {};
-  std::ifstream statm("/proc/self/statm");
-  for (std::size_t& number : pages) statm >> number;
-  if (!statm) return std::nullopt;
-  std::optional<std::size_t> least;
-  for (const auto& [resource, taken] : {std::pair{RLIMIT_AS, pages[0]}, std::pair{RLIMIT_DATA, pages[5]}}) {
-    rlimit limit{};
-    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
-    const std::size_t used = taken * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    const std::size_t left = limit.rlim_cur - std::min<std::size_t>(used, limit.rlim_cur);
-    least = std::min(least.value_or(left), left);
-  }
-  return least;
-}
-
-}  // namespace scrm
+#include "task/address_space.hpp"
 
 // Sanitizers have a pthread_create of their own, which has to see every thread begin.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -143,9 +120,8 @@ ReservedThreads reserve_threads(int count) {
   ReservedThreads result;
   pthread_attr_t attributes;
   const int asked = count;
-  if (const std::optional<std::size_t> space = address_space_left()) {
-    const auto room = static_cast<int>(std::min<std::size_t>(*space / 2 / kThreadAddressSpace, 1 << 16));
-    count = std::min(count, std::max(1, room) - 1);
+  if (address_space_left()) {
+    count = threads_in_address_space(count + 1) - 1;
     mallopt(M_ARENA_MAX, 1);  // every further heap would reserve 64 MB
   }
   result.error = pthread_attr_init(&attributes);

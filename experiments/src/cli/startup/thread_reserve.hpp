@@ -2,20 +2,9 @@
 /// is large enough for the one it runs on.
 #pragma once
 
-#include <cstddef>
 #include <functional>
-#include <optional>
 
 namespace scrm {
-
-/// Bytes of address space that this process may still take, where it is limited (`ulimit -v`, `ulimit -d`).
-std::optional<std::size_t> address_space_left();
-
-/// What a thread may take of it: its stack, and a buffer of OpenBLAS's, which waits forever for one that it cannot
-/// have. HDF5, too, does not survive a refusal. So none of them is to meet one: threads get half of what is left, rows
-/// a quarter, and where less than this much is left no command begins.
-inline constexpr std::size_t kThreadAddressSpace = std::size_t{160} << 20U;
-inline constexpr std::size_t kLeastAddressSpace = std::size_t{256} << 20U;
 
 struct ReservedThreads {
   int started = 0;  ///< threads that wait for TBB to take them

@@ -17,9 +17,13 @@ std::int64_t MemoryArray::width() const noexcept {
                          [](std::int64_t sum, const MemoryTile& tile) { return sum + tile.columns; });
 }
 
-const MemoryArray* MemoryShard::find(const std::string& name) const noexcept {
+const MemoryArray* find_array(std::span<const MemoryArray> arrays, const std::string& name) noexcept {
   const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const MemoryArray& a) { return a.name == name; });
   return found == arrays.end() ? nullptr : &*found;
+}
+
+const MemoryArray* MemoryShard::find(const std::string& name) const noexcept {
+  return find_array(arrays, name);
 }
 
 namespace {
@@ -44,9 +48,9 @@ bool holds_floats(const MemoryArray& array) {
 }
 
 /// The names that follow `prefix` in the names of arrays, up to the next slash, in name order.
-std::set<std::string> members(const MemoryShard& shard, const std::string& prefix) {
+std::set<std::string> members(std::span<const MemoryArray> arrays, const std::string& prefix) {
   std::set<std::string> names;
-  for (const MemoryArray& array : shard.arrays) {
+  for (const MemoryArray& array : arrays) {
     if (!array.name.starts_with(prefix)) continue;
     const std::string rest = array.name.substr(prefix.size());
     names.insert(rest.substr(0, rest.find('/')));
@@ -150,7 +154,7 @@ class HeaderCheck {
   void check_sparse_context();
 
   void check_targets() {
-    const std::set<std::string> there = members(shard_, "target/");
+    const std::set<std::string> there = members(shard_.arrays, "target/");
     header_.targets.assign(there.begin(), there.end());
     for (const std::string& name : options_.all_targets ? header_.targets : options_.targets) {
       if (!there.contains(name))
@@ -161,13 +165,13 @@ class HeaderCheck {
   }
 
   void check_models() {
-    const std::set<std::string> there = members(shard_, "model/");
+    const std::set<std::string> there = members(shard_.arrays, "model/");
     if (!options_.model.empty() && !there.contains(options_.model))
       fail("model/" + options_.model, there.empty() ? "is missing, and there is no other model"
                                                     : fmt::format("is missing; there are {}", fmt::join(there, ", ")));
     for (const std::string& name : there) {
       const std::string group = "model/" + name;
-      const std::set<std::string> targets = members(shard_, group + "/target/");
+      const std::set<std::string> targets = members(shard_.arrays, group + "/target/");
       header_.models.push_back({name, {targets.begin(), targets.end()}});
       list(group + "/logged");
       for (const std::string& target : targets) list(group + "/target/" + target);
@@ -232,12 +236,12 @@ void HeaderCheck::check_sparse_context() {
   header_.entry_cost.total = static_cast<double>(entries) * header_.entry_cost.per_row;
 }
 
-/// Rows [first, first + rows) of all tiles.
-RawArray borrow(const MemoryArray& array, std::int64_t first, std::int64_t rows) {
+/// Rows [first, first + rows) of all tiles; they are called rows [row, row + rows).
+RawArray borrow(const MemoryArray& array, std::int64_t first, std::int64_t rows, std::int64_t row) {
   RawArray raw;
   std::int64_t column = 0;
   for (const MemoryTile& tile : array.tiles) {
-    raw.tiles.push_back({.row = first,
+    raw.tiles.push_back({.row = row,
                          .rows = rows,
                          .column = column,
                          .columns = tile.columns,
@@ -256,6 +260,36 @@ ShardHeader memory_header(const MemoryShard& shard, const ReadOptions& options) 
   return HeaderCheck(shard, options).read();
 }
 
+ReadOptions leave_to_files(ReadOptions options, std::span<const MemoryArray> beside) {
+  std::erase_if(options.targets,
+                [&](const std::string& name) { return find_array(beside, "target/" + name) != nullptr; });
+  if (find_array(beside, "model/" + options.model + "/logged") != nullptr) options.model.clear();
+  return options;
+}
+
+void add_beside(const ReadOptions& options, std::span<const MemoryArray> beside, ShardHeader& header) {
+  const std::string model = "model/" + options.model;
+  if (find_array(beside, model + "/logged") == nullptr) return;
+  const std::set<std::string> targets = members(beside, model + "/target/");
+  header.models.push_back({options.model, {targets.begin(), targets.end()}});
+}
+
+void require_rows(std::span<const MemoryArray> beside, std::int64_t rows) {
+  for (const MemoryArray& array : beside) {
+    if (array.width() != 1) fail(array.name, fmt::format("must have one column, it has {}", array.width()));
+    if (array.rows != rows)
+      fail(array.name, fmt::format("has {}, but the data set has {}", count_of(array.rows, "row"), rows));
+  }
+}
+
+void add_beside(std::span<const MemoryArray> beside, const Schema& schema, std::int64_t first, ShardSlice& slice) {
+  const std::vector<std::string> outside = outside_datasets(schema);
+  for (std::size_t i = 0; i < outside.size(); ++i) {
+    if (const MemoryArray* array = find_array(beside, outside[i]))
+      slice.arrays[kOutside + i] = borrow(*array, first, slice.rows, slice.row_in_file);
+  }
+}
+
 ShardSlice memory_slice(const MemoryShard& shard, const Schema& schema, std::int64_t first, std::int64_t rows) {
   static const auto kNoPath = std::make_shared<const std::string>();
   ShardSlice slice;
@@ -265,7 +299,7 @@ ShardSlice memory_slice(const MemoryShard& shard, const Schema& schema, std::int
   const std::vector<std::string> outside = outside_datasets(schema);
   slice.arrays.resize(kOutside + outside.size());
   const auto take = [&](std::size_t dataset, const std::string& name, std::int64_t from, std::int64_t count) {
-    slice.arrays[dataset] = borrow(*shard.find(name), from, count);
+    slice.arrays[dataset] = borrow(*shard.find(name), from, count, from);
   };
   if (schema.sparse) {
     const MemoryArray& indptr = *shard.find("context/indptr");

@@ -115,14 +115,6 @@ bool convert_any(const Tile& tile, Range range, To* out) noexcept {
 
 }  // namespace
 
-bool in_range(const Tile& tile, Range range) noexcept {
-  const auto holds = [&](auto zero) {
-    const Bounds<decltype(zero)> bounds(range);
-    return all_in_range(tile.data, static_cast<std::size_t>(tile.rows * tile.columns), bounds.low, bounds.high);
-  };
-  return tile.element == Element::f32 ? holds(float{}) : holds(double{});
-}
-
 bool to_columns(const Tile& tile, Range range, double* out) noexcept {
   return convert_any(tile, range, out);
 }

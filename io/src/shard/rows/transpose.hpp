@@ -16,7 +16,4 @@ bool to_columns(const Tile& tile, Range range, std::int32_t* out) noexcept;
 bool to_columns(const Tile& tile, Range range, std::int64_t* out) noexcept;
 bool to_columns(const Tile& tile, Range range, std::uint8_t* out) noexcept;
 
-/// Whether every value of a tile of floats or doubles without gaps lies in the range.
-bool in_range(const Tile& tile, Range range) noexcept;
-
 }  // namespace scrm

@@ -44,8 +44,9 @@ class BlockBuffer {
   /// What the rows of each dataset are read into before they become columns; empty until files are read.
   std::vector<ReadBuffer>& read_buffers() noexcept { return read_buffers_; }
 
-  /// Lets decode leave a dense context row by row where it lies, in view().context_by_row, when a block's rows are all
-  /// there and follow each other: for reductions that read it so.
+  /// Lets decode leave a dense context row by row where it lies, in view().context_by_row and without an audit of it,
+  /// when a block's rows are all there and follow each other: for reductions that read it so, and find what is not
+  /// finite.
   void allow_context_by_row() noexcept { allows_context_by_row_ = true; }
   bool allows_context_by_row() const noexcept { return allows_context_by_row_; }
   void set_context_by_row(const std::byte* rows) noexcept { context_by_row_ = rows; }

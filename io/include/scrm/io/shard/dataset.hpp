@@ -60,6 +60,10 @@ class Dataset {
   /// Each path is an `.h5` file or a directory of them (read in name order). Throws an Error that names the file for
   /// anything missing, foreign, truncated or mismatched.
   Dataset(const std::vector<std::string>& paths, const ReadOptions& options);
+  /// The same, and columns in memory that are read as if the files had them: "target/NAME", "model/NAME/logged" and
+  /// "model/NAME/target/TARGET", a row for each row of the data set, in its order. They must outlive it. One that the
+  /// files have too is taken from memory.
+  Dataset(const std::vector<std::string>& paths, const ReadOptions& options, std::vector<MemoryArray> beside);
   /// Arrays in memory, read where they lie; they must outlive it. Errors name the array.
   Dataset(std::vector<MemoryShard> shards, const ReadOptions& options);
   ~Dataset();
