@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -19,11 +20,12 @@
 namespace scrm::testing {
 
 /// Runs work(pass) without ranks and with each number of them, and wants the same text everywhere.
-inline void check_same_on_ranks(const std::function<std::string(const PassOptions&)>& work) {
+inline void check_same_on_ranks(std::initializer_list<int> sizes,
+                                const std::function<std::string(const PassOptions&)>& work) {
   PassOptions options;
   options.threads = 1;
   const std::string alone = work(options);
-  for (const int size : {1, 2, 3, 5, 8}) {
+  for (const int size : sizes) {
     CAPTURE(size);
     std::mutex mutex;
     std::vector<std::string> found;

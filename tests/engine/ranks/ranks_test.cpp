@@ -54,7 +54,7 @@ TEST_CASE("ranks: a pass gives the same bits on any number of them, and the rows
   for (const std::int64_t rows : {1, 2048, 5000, 70 * 2048 + 9}) {
     CAPTURE(rows);
     const LoggedRows logged = random_rows(small_schema(), rows, 3);
-    check_same_on_ranks([&](const PassOptions& pass) {
+    check_same_on_ranks({1, 2, 3, 5, 8}, [&](const PassOptions& pass) {
       MemorySource source = make_source(logged);
       const Summary summary = summarize(source, pass).first;
       return std::to_string(summary.rows) + bits_of(summary.loss) + bits_of(summary.features[1]) +
@@ -70,7 +70,7 @@ TEST_CASE("ranks: evaluate gives the same bits, with clusters, groups of rows an
     for (const IntervalKind interval : {IntervalKind::automatic, IntervalKind::bootstrap, IntervalKind::bernstein}) {
       CAPTURE(cluster);
       if (cluster && interval == IntervalKind::bernstein) continue;
-      check_same_on_ranks([&](const PassOptions& pass) {
+      check_same_on_ranks({1, 2, 3, 5, 8}, [&](const PassOptions& pass) {
         MemorySource source = make_source(logged);
         EvaluateOptions options;
         options.interval = interval;
@@ -84,7 +84,7 @@ TEST_CASE("ranks: evaluate gives the same bits, with clusters, groups of rows an
 
 TEST_CASE("ranks: learn finds the same parameters, each rank with its own rows in memory") {
   const LoggedRows logged = random_rows(small_schema(true), 150 * 2048 + 5, 8);
-  check_same_on_ranks([&](const PassOptions& pass) {
+  check_same_on_ranks({1, 2, 3, 5, 8}, [&](const PassOptions& pass) {
     MemorySource all = make_source(logged);
     MemorySource source(all, pass, false);
     Policy start = random_policy(PolicyKind::gaussian, logged.schema, 2);
