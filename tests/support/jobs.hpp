@@ -33,10 +33,10 @@ class Meeting {
  public:
   explicit Meeting(int guests) : missing_(guests) {}
 
-  bool attend() {
+  bool attend(std::chrono::seconds patience = std::chrono::seconds(60)) {
     std::unique_lock lock(mutex_);
     if (--missing_ <= 0) complete_.notify_all();
-    return complete_.wait_for(lock, std::chrono::seconds(60), [this] { return missing_ <= 0; });
+    return complete_.wait_for(lock, patience, [this] { return missing_ <= 0; });
   }
 
  private:
