@@ -14,6 +14,8 @@ void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* inf
 void dpotri_(const char* uplo, const int* n, double* a, const int* lda, int* info);
 void dsyevd_(const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* w, double* work,
              const int* lwork, int* iwork, const int* liwork, int* info);
+void dgesdd_(const char* jobz, const int* m, const int* n, double* a, const int* lda, double* s, double* u,
+             const int* ldu, double* vt, const int* ldvt, double* work, const int* lwork, int* iwork, int* info);
 void dpstrf_(const char* uplo, const int* n, double* a, const int* lda, int* piv, int* rank, const double* tol,
              double* work, int* info);
 void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau, double* work, const int* lwork,
@@ -132,6 +134,27 @@ Eigen::VectorXd symmetric_eigen(Eigen::MatrixXd& a) {
           &info);
   if (info != 0) throw Error(ErrorKind::run, "an eigenvalue iteration did not converge: are all numbers finite?");
   return values;
+}
+
+SingularValues singular_values(Eigen::MatrixXd a) {
+  const int m = static_cast<int>(a.rows()), n = static_cast<int>(a.cols()), rank = std::min(m, n);
+  SingularValues out{.u = Eigen::MatrixXd(m, rank), .v = Eigen::MatrixXd(n, rank), .sigma = Eigen::VectorXd(rank)};
+  if (rank == 0) return out;
+  Eigen::MatrixXd transposed_v(rank, n);
+  std::vector<int> integer_work(static_cast<std::size_t>(8 * rank));
+  std::vector<double> work(1);
+  int info = 0;
+  for (int work_size : {-1, 0}) {  // the first call only says how much it would like to work with
+    if (work_size == 0) {
+      work.resize(static_cast<std::size_t>(work[0]));
+      work_size = static_cast<int>(work.size());
+    }
+    dgesdd_("S", &m, &n, a.data(), &m, out.sigma.data(), out.u.data(), &m, transposed_v.data(), &rank, work.data(),
+            &work_size, integer_work.data(), &info);
+  }
+  if (info != 0) throw Error(ErrorKind::run, "a singular value iteration did not converge: are all numbers finite?");
+  out.v = transposed_v.transpose();
+  return out;
 }
 
 std::int64_t pivoted_cholesky(Eigen::MatrixXd& a, double tolerance, std::span<int> pivots) {

@@ -61,6 +61,15 @@ Eigen::MatrixXd inverse_by_cholesky(Eigen::MatrixXd factor);
 /// column. Throws Error when the iteration fails, which finite input does not make it do.
 Eigen::VectorXd symmetric_eigen(Eigen::MatrixXd& a);
 
+/// a = U diag(σ) Vᵀ with as many columns as a has rows or columns, whichever are fewer; σ descending.
+struct SingularValues {
+  Eigen::MatrixXd u, v;
+  Eigen::VectorXd sigma;
+};
+
+/// Throws Error when the iteration fails, which finite input does not make it do.
+SingularValues singular_values(Eigen::MatrixXd a);
+
 /// Cholesky with pivoting of the positive semi-definite matrix whose lower triangle is given: PᵀAP = LLᵀ, L with as
 /// many columns as there are pivots above `tolerance`, the rank, which is returned. pivots[i] is the row of A that
 /// stands at row i of L.

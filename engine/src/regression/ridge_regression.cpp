@@ -2,17 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "regression/dense_algebra.hpp"
 #include "scrm/io/file/error.hpp"
 
 namespace scrm {
 namespace {
-
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 // A fit that leaves less than this of a row to itself says nothing about the row.
 constexpr double kMinOneMinusLeverage = 1e-10;
@@ -44,31 +42,20 @@ void check(std::span<const double> x, std::int64_t features, std::span<const dou
 }
 
 /// The centred rows as U Σ Vᵀ, singular values that are rounding left out.
-struct Decomposition {
-  Eigen::MatrixXd u, v;
-  Eigen::VectorXd sigma;
-};
-
-Decomposition decompose(const Matrix& centred) {
-  Decomposition out;
-  if (centred.cols() == 0 || centred.rows() == 0) {
-    out.u.resize(centred.rows(), 0);
-    out.v.resize(centred.cols(), 0);
-    out.sigma.resize(0);
-    return out;
-  }
-  const Eigen::BDCSVD<Eigen::MatrixXd> svd(centred, Eigen::ComputeThinU | Eigen::ComputeThinV);
-  const double cutoff = svd.singularValues()[0] * static_cast<double>(std::max(centred.rows(), centred.cols())) *
+SingularValues decompose(const Eigen::MatrixXd& centred) {
+  SingularValues svd = singular_values(centred);
+  if (svd.sigma.size() == 0) return svd;
+  const double cutoff = svd.sigma[0] * static_cast<double>(std::max(centred.rows(), centred.cols())) *
                         std::numeric_limits<double>::epsilon();
   Eigen::Index rank = 0;
-  while (rank < svd.singularValues().size() && svd.singularValues()[rank] > cutoff) ++rank;
-  out.u = svd.matrixU().leftCols(rank);
-  out.v = svd.matrixV().leftCols(rank);
-  out.sigma = svd.singularValues().head(rank);
-  return out;
+  while (rank < svd.sigma.size() && svd.sigma[rank] > cutoff) ++rank;
+  svd.u.conservativeResize(Eigen::NoChange, rank);
+  svd.v.conservativeResize(Eigen::NoChange, rank);
+  svd.sigma.conservativeResize(rank);
+  return svd;
 }
 
-double leave_one_out(const Decomposition& svd, const Eigen::VectorXd& centred_y, double penalty) {
+double leave_one_out(const SingularValues& svd, const Eigen::VectorXd& centred_y, double penalty) {
   const Eigen::ArrayXd shrink = svd.sigma.array().square() / (svd.sigma.array().square() + penalty);
   const Eigen::VectorXd fitted = svd.u * (shrink * (svd.u.transpose() * centred_y).array()).matrix();
   const auto n = static_cast<double>(centred_y.size());
@@ -94,14 +81,14 @@ RidgeModel fit_ridge(std::span<const double> x, std::int64_t features, std::span
                      std::span<const double> penalties) {
   check(x, features, y, penalties);
   const auto n = static_cast<Eigen::Index>(y.size());
-  Matrix centred = Eigen::Map<const Matrix>(x.data(), n, features);
+  Eigen::MatrixXd centred = Eigen::Map<const Eigen::MatrixXd>(x.data(), features, n).transpose();
   const Eigen::RowVectorXd mean_x = centred.colwise().mean();
   centred.rowwise() -= mean_x;
   Eigen::VectorXd centred_y = Eigen::Map<const Eigen::VectorXd>(y.data(), n);
   const double mean_y = centred_y.mean();
   centred_y.array() -= mean_y;
 
-  const Decomposition svd = decompose(centred);
+  const SingularValues svd = decompose(centred);
   RidgeModel model;
   for (const double penalty : penalties) model.leave_one_out.push_back(leave_one_out(svd, centred_y, penalty));
   const auto best = std::min_element(model.leave_one_out.begin(), model.leave_one_out.end());
