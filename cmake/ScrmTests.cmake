@@ -42,12 +42,9 @@ endfunction()
 # What the thread sanitizer has to look at.
 add_custom_target(thread_tests)
 
-# Sees what its folder sees, private headers and libraries included.
-function(scrm_unit_test folder file)
-  get_filename_component(name ${file} NAME_WE)
-  set(target ${folder}_${name})
-  add_executable(${target} ${file} $<TARGET_OBJECTS:doctest_main>)
-  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+# How every test is compiled: it sees what its folder sees, private headers and libraries included. What is tested is
+# optimised, the tests themselves are not: that would take longer than they run.
+function(scrm_compile_as_test target folder)
   target_link_libraries(${target} PRIVATE scrm::${folder} doctest::doctest Eigen3::Eigen fmt::fmt TBB::tbb hwy::hwy
                         tomlplusplus::tomlplusplus CLI11::CLI11 nlohmann_json::nlohmann_json Threads::Threads
                         scrm_found::hdf5)
@@ -58,16 +55,34 @@ function(scrm_unit_test folder file)
   scrm_set_arithmetic(${target})
   scrm_set_warnings(${target})
   scrm_set_sanitizers(${target})
-  scrm_read_labels(${file} labels)
-  # What is tested is optimised, the tests themselves are not: that would take longer than they run. Sanitizers take
-  # the fast ones alone.
-  if(NOT SCRM_SANITIZE)
-    target_compile_options(${target} PRIVATE -O1)
-  else()
+  if(SCRM_SANITIZE)
     target_compile_options(${target} PRIVATE -O0)
-    if(NOT fast IN_LIST labels)
-      set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
-    endif()
+  else()
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
+endfunction()
+
+# Where headers are precompiled, doctest is too, once for all tests: for a program without any, since what is compiled for
+# a library cannot be used in a program.
+if(SCRM_ROOMS_AT_ONCE)
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/test_headers.cpp CONTENT "")
+  add_executable(test_headers ${CMAKE_CURRENT_BINARY_DIR}/test_headers.cpp $<TARGET_OBJECTS:doctest_main>)
+  scrm_compile_as_test(test_headers experiments)
+  target_precompile_headers(test_headers PRIVATE <doctest/doctest.h> ${scrm_standard_headers})
+endif()
+
+function(scrm_unit_test folder file)
+  get_filename_component(name ${file} NAME_WE)
+  set(target ${folder}_${name})
+  add_executable(${target} ${file} $<TARGET_OBJECTS:doctest_main>)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  scrm_compile_as_test(${target} ${folder})
+  if(SCRM_ROOMS_AT_ONCE)
+    target_precompile_headers(${target} REUSE_FROM test_headers)
+  endif()
+  scrm_read_labels(${file} labels)
+  if(SCRM_SANITIZE AND NOT fast IN_LIST labels)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)  # sanitizers take the fast ones alone
   endif()
   if(threads IN_LIST labels)
     add_dependencies(thread_tests ${target})
