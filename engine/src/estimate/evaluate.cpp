@@ -6,7 +6,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "estimate/difference.hpp"
@@ -152,22 +154,41 @@ void add_simultaneous(const PassOutcome& outcome, const std::vector<double>& tot
   }
 }
 
+/// Shapes of estimates, each found once.
+class ColumnShapes {
+ public:
+  ColumnShapes(const GroupTable& groups, const std::vector<double>& totals) : groups_(groups), totals_(totals) {}
+
+  const std::optional<Shape>& find(const EstimateColumn& column) {
+    const bool difference = column.baseline.kind != Baseline::Kind::none;
+    const auto [found, added] = shapes_.try_emplace({column.policy, column.estimator, difference});
+    std::optional<Shape>& shape = found->second;
+    if (!added) return shape;
+    shape = shape_of(groups_, totals_, column);
+    if (!shape || !difference) return shape;
+    const std::optional<Shape>& value = find({column.policy, column.estimator, {}});
+    if (value) shape = with_hidden_skewness(*shape, *value);
+    return shape;
+  }
+
+ private:
+  const GroupTable& groups_;
+  const std::vector<double>& totals_;
+  std::map<std::tuple<std::size_t, const Estimator*, bool>, std::optional<Shape>> shapes_;
+};
+
 /// What groups of rows say of every column.
 std::vector<EstimateFacts> estimate_facts(const PassOutcome& outcome, const std::vector<double>& totals,
                                           const std::vector<EstimateColumn>& columns, const EvaluateOptions& options,
                                           const PassOptions& pass) {
   std::vector<EstimateFacts> facts(columns.size());
-  std::map<std::pair<std::size_t, const Estimator*>, std::optional<Shape>> of_values;
+  ColumnShapes shapes(outcome.groups(), totals);
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const EstimateColumn& column = columns[c];
-    std::optional<Shape>& shape = facts[c].shape;
-    shape = shape_of(outcome.groups(), totals, column);
-    // A policy's values come before its differences.
-    std::optional<Shape>& value = of_values[{column.policy, column.estimator}];
-    if (column.baseline.kind == Baseline::Kind::none)
-      value = shape;
-    else if (shape && value)
-      shape = with_hidden_skewness(*shape, *value);
+    facts[c].shape = shapes.find(column);
+    const WeightTransform transform = column.estimator->transform;
+    if (transform == WeightTransform::clip || transform == WeightTransform::ix)
+      facts[c].whole_shape = shapes.find({column.policy, &kIpsEstimator, column.baseline});
   }
   if (!draws_replicates(options)) return facts;
   const ReplicateTiles tiles(outcome, options, pass);

@@ -146,6 +146,13 @@ void add_facts(const ReportInputs& in, const EstimateFacts& facts, IntervalInput
   if (in.clustered && facts.shape) inputs.point.standard_error = facts.shape->standard_error;
 }
 
+/// The estimate of whole weights beside one of smaller ones; none where it is beyond the largest number.
+std::optional<WholeWeights> whole_weights(const ReportInputs& in, const PointEstimate& ips, const Shape& shape) {
+  const double error = in.clustered ? shape.standard_error : ips.standard_error;
+  if (!std::isfinite(ips.value) || !std::isfinite(error)) return {};
+  return WholeWeights{ips.value, error, shape};
+}
+
 /// The scale that was chosen for a tuned estimator.
 std::size_t chosen_scale(const ReportInputs& in, std::size_t p, const Estimator& estimator) {
   return in.groups.layout.chosen_scale(p, in.extra.tuned_index(estimator));
@@ -226,6 +233,9 @@ PolicyReport report_policy(const ReportInputs& in, const std::vector<FinalSums>&
     const PolicyTotals totals = totals_for(in, finals, p, estimator);
     IntervalInputs inputs{.rows = totals.rows, .point = estimator.point(totals)};
     add_facts(in, facts[e], inputs);
+    if (facts[e].whole_shape)
+      inputs.whole =
+          whole_weights(in, kIpsEstimator.point(totals_for(in, finals, p, kIpsEstimator)), *facts[e].whole_shape);
     add_value_inputs(estimator, totals, bounds, largest_term_weight(in, estimator, bounds), inputs);
     inputs.outcome = bounds.outcome;
     if (!in.sums.epochs.empty()) inputs.epochs = &in.sums.epochs[p];
@@ -303,6 +313,11 @@ void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals
       const std::string name = fmt::format("{} minus {}", estimator.name, baseline_name);
       IntervalInputs inputs{.rows = totals.rows, .point = difference_point(estimator)(totals)};
       add_facts(in, facts[e], inputs);
+      if (facts[e].whole_shape) {
+        DifferenceTotals whole = totals;
+        whole.terms = all.ips;
+        inputs.whole = whole_weights(in, difference_point(kIpsEstimator)(whole), *facts[e].whole_shape);
+      }
       add_difference_inputs(estimator, totals, bounds, logged, inputs);
       inputs.outcome = bounds.outcome;
       if (!in.sums.epoch_differences.empty()) inputs.epochs = &in.sums.epoch_differences[p];

@@ -29,6 +29,7 @@ struct ReportInputs {
 /// What is known of an estimate beside its sums.
 struct EstimateFacts {
   std::optional<Shape> shape;
+  std::optional<Shape> whole_shape;         ///< of ips, where the estimator makes its weights smaller
   std::optional<double> critical;           ///< simultaneous intervals
   std::optional<ReplicateFacts> bootstrap;  ///< none where some replicates are not defined
 };

@@ -47,6 +47,7 @@ constexpr const char *kCoverage = "coverage", *kEstimators = "estimators";
 
 // All further designs, where designs are named.
 constexpr const char* kFurther = "further";
+constexpr const char* kLater = "later";
 
 struct StudyDefinition {
   const char* name;
@@ -97,6 +98,8 @@ std::vector<const StudyDesign*> chosen_designs(const StudyCommand& command) {
   for (const std::string& name : each_once(command.designs)) {
     if (name == kFurther) {
       for (const StudyDesign& design : further_study_designs()) designs.push_back(&design);
+    } else if (name == kLater) {
+      for (const StudyDesign& design : later_study_designs()) designs.push_back(&design);
     } else {
       designs.push_back(&find_study_design(name));
     }
@@ -228,6 +231,10 @@ std::string study_help() {
                       further_study_designs().size());
   for (const StudyDesign& design : further_study_designs())
     text += fmt::format("  {:<22}{}\n", design.name, design.description);
+  text += fmt::format("  {:<22}{} more, drawn up after that rule was found, or by name:\n", kLater,
+                      later_study_designs().size());
+  for (const StudyDesign& design : later_study_designs())
+    text += fmt::format("  {:<22}{}\n", design.name, design.description);
   text += "\nIntervals hold when:\n";
   for (const IntervalDefinition& interval : all_intervals())
     text += fmt::format("  {:<22}{}\n", interval.name, interval.holds);
@@ -242,6 +249,8 @@ void add_coverage_options(CLI::App& app, StudyCommand& command) {
   for (const StudyDesign& design : study_designs()) designs.push_back(design.name);
   designs.emplace_back(kFurther);
   for (const StudyDesign& design : further_study_designs()) designs.push_back(design.name);
+  designs.emplace_back(kLater);
+  for (const StudyDesign& design : later_study_designs()) designs.push_back(design.name);
   suggest(app.add_option("--design", command.designs,
                          "Designs, separated by commas; see below. Default all but the further ones"),
           designs)

@@ -61,6 +61,9 @@ const std::vector<StudyDesign>& study_designs();
 /// Those of make_further_designs(): more of each kind, on which the rule of the default interval was found.
 const std::vector<StudyDesign>& further_study_designs();
 
+/// Those of make_later_designs(): unlike the others, and drawn up after that rule was found.
+const std::vector<StudyDesign>& later_study_designs();
+
 /// The design of that name; a usage Error says which there are.
 const StudyDesign& find_study_design(const std::string& name);
 

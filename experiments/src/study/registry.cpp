@@ -7,6 +7,7 @@
 #include "scrm/io/file/spelling.hpp"
 #include "study/designs.hpp"
 #include "study/further_designs.hpp"
+#include "study/later_designs.hpp"
 
 namespace scrm {
 namespace {
@@ -88,9 +89,14 @@ const std::vector<StudyDesign>& further_study_designs() {
   return designs;
 }
 
+const std::vector<StudyDesign>& later_study_designs() {
+  static const std::vector<StudyDesign> designs = make_later_designs();
+  return designs;
+}
+
 const StudyDesign& find_study_design(const std::string& name) {
   std::vector<std::string> known;
-  for (const std::vector<StudyDesign>* designs : {&study_designs(), &further_study_designs()}) {
+  for (const std::vector<StudyDesign>* designs : {&study_designs(), &further_study_designs(), &later_study_designs()}) {
     for (const StudyDesign& design : *designs) {
       if (design.name == name) return design;
       known.push_back(design.name);

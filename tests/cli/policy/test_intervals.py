@@ -51,11 +51,40 @@ class Intervals(ProgramTest):
             kept = cut * y - (cut * y).mean()
             ratios = [abs((kept**j).sum() / (kept**2).sum() ** (j / 2) / ((d**j).sum() / (d**2).sum() ** (j / 2)))
                       for j in (3, 4)]
-            self.assert_ends(values["clipped"], *automatic((cut * y).mean(), (cut * y).std(ddof=1) / math.sqrt(rows), kept,
-                                                           foreseen=np.array(foreseen) * ratios))
+            low, high = automatic((cut * y).mean(), (cut * y).std(ddof=1) / math.sqrt(rows), kept,
+                                  foreseen=np.array(foreseen) * ratios)
+            if (cut * y).mean() < ips:  # what was cut off: that far the interval of whole weights counts
+                high = max(high, values["ips"]["high"])
+            self.assert_ends(values["clipped"], low, high)
         self.assertAlmostEqual((values["ips"]["high"] - values["ips"]["low"]) / (2 * Z * values["ips"]["stderr"]), 1, 3)
         data, w, y = self.log(400, 2, rate=0.02)
         self.assertGreater(self.found(data)[0]["ips"]["high"], self.found(data, "--interval", "normal")[0]["ips"]["high"])
+
+    def test_auto_of_smaller_weights_reaches_as_far_as_that_of_whole_ones_where_some_was_cut_off(self):
+        # Four rows have the weight 25 and the others at most 1: --clip is 1, and a tenth of the value is cut off.
+        n = 1000
+        random = np.random.default_rng(8)
+        w = np.where(np.arange(n) < 4, 25.0, 0.9)
+        y = 5 + random.normal(size=n)
+        for sign, near, far in ((1, "low", "high"), (-1, "high", "low")):
+            for baseline in ("logged", "near"):
+                data = write_log(self.dir / "cut.h5", action_kind="categorical", num_actions=10,
+                                 action=np.zeros(n, np.int32), loss=sign * y, propensity=np.full(n, 0.02),
+                                 targets={"new": 0.02 * w, "near": np.full(n, 0.02)})
+                report = run_json("evaluate", data, "--target", "new", "--target", "near", "--baseline", baseline)
+                policy = next(one for one in report["policies"] if one["name"] == "new")
+                for estimates in (policy["estimates"], policy["difference"]["estimates"]):
+                    of = {one["estimator"]: one for one in estimates}
+                    self.assertGreater(sign * (of["ips"]["value"] - of["clipped"]["value"]), 0.3)
+                    for name in ("clipped", "ips-ix"):
+                        self.assertEqual(of[name][far], of["ips"][far], (sign, baseline, name))
+                        t = stats.t.ppf(0.975, n - 1)
+                        plain = of[name]["value"] - sign * t * of[name]["stderr"]
+                        self.assertLessEqual(sign * of[name][near], sign * plain + 1e-9)
+                        self.assertGreater(sign * of[name][near], sign * plain - 8 * of[name]["stderr"])
+                normal = run_json("evaluate", data, "--target", "new", "--interval", "normal")["policies"][0]
+                clipped = {one["estimator"]: one for one in normal["estimates"]}["clipped"]
+                self.assertAlmostEqual(clipped["high"] - clipped["value"], Z * clipped["stderr"], 12)
 
     def test_auto_of_many_rows_knows_their_shape_by_groups(self):
         rows = 70_000  # 4 rows a group

@@ -123,9 +123,34 @@ TEST_CASE("further designs: values and logged means are what acting and logging 
   }
 }
 
+TEST_CASE("later designs: values and logged means are what acting and logging cost, and a tenth more is not") {
+  for (const StudyDesign& design : later_study_designs()) {
+    CAPTURE(design.name);
+    for (const Actor actor : {Actor::target, Actor::logging}) {
+      RandomStream stream(20'26, 7, static_cast<std::uint64_t>(actor));
+      const double truth = actor == Actor::target ? design.value : design.logged_mean;
+      BatchMeans seen;
+      DrawnRow row;
+      // Each batch is a log of its own: clusters of some designs have rows everywhere in a log.
+      for (std::int64_t drawn = 0; drawn < kLeastRows; drawn += kBatch) {
+        double sum = 0;
+        for (std::int64_t i = 0; i < kBatch; ++i) {
+          design.draw(stream, i, actor, row);
+          sum += row.loss;
+        }
+        seen.add(sum / kBatch);
+      }
+      CHECK(seen.agrees_with(truth));
+      // Where the mean is known that well.
+      if (100 * seen.error() < std::abs(truth)) CHECK(!seen.agrees_with(1.1 * truth));
+    }
+  }
+}
+
 TEST_CASE("designs: no outcome and no weight lies outside what the design says of them") {
   std::vector<StudyDesign> designs = study_designs();
   designs.insert(designs.end(), further_study_designs().begin(), further_study_designs().end());
+  designs.insert(designs.end(), later_study_designs().begin(), later_study_designs().end());
   for (const StudyDesign& design : designs) {
     CAPTURE(design.name);
     RandomStream stream(3, 1, 4);
@@ -166,14 +191,14 @@ TEST_CASE("designs: twenty rows that follow each other are a cluster, and others
 
 TEST_CASE("designs: names differ, and one that nobody knows is answered with the others") {
   std::set<std::string> names;
-  for (const std::vector<StudyDesign>* designs : {&study_designs(), &further_study_designs()}) {
+  for (const std::vector<StudyDesign>* designs : {&study_designs(), &further_study_designs(), &later_study_designs()}) {
     for (const StudyDesign& design : *designs) {
       names.insert(design.name);
       CHECK(!design.description.empty());
       CHECK(&find_study_design(design.name) == &design);
     }
   }
-  CHECK(names.size() == study_designs().size() + further_study_designs().size());
+  CHECK(names.size() == study_designs().size() + further_study_designs().size() + later_study_designs().size());
   CHECK_THROWS_WITH_AS(find_study_design("naer"), doctest::Contains("did you mean 'near'?"), Error);
 }
 

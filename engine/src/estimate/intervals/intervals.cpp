@@ -35,6 +35,20 @@ double degrees_of(const IntervalInputs& inputs) {
   return (inputs.clustered && inputs.shape ? inputs.shape->groups : inputs.rows) - 1;
 }
 
+/// The default interval. Weights that are made smaller leave a bias, of which nothing is seen in the terms that are
+/// left: on the side where some was cut off, the interval reaches as far as that of whole weights.
+std::pair<double, double> automatic_bounds(const IntervalInputs& inputs, double level) {
+  const PointEstimate& point = inputs.point;
+  auto [low, high] = automatic_interval(point.value, *inputs.shape, point.standard_error, degrees_of(inputs), level);
+  if (!inputs.whole) return {low, high};
+  const WholeWeights& whole = *inputs.whole;
+  const auto [whole_low, whole_high] =
+      automatic_interval(whole.value, whole.shape, whole.standard_error, degrees_of(inputs), level);
+  if (whole.value < point.value) low = std::min(low, whole_low);
+  if (whole.value > point.value) high = std::max(high, whole_high);
+  return {low, high};
+}
+
 /// Maurer & Pontil: √(2 s² ln(2/δ)/n) + 7 R ln(2/δ) / (3 (n − 1)), with s²/n the squared standard error.
 double bernstein_half(double level, const IntervalInputs& inputs) {
   const double log_term = std::log(2 / (1 - level));
@@ -95,14 +109,12 @@ Bounds interval(IntervalKind kind, double level, const IntervalInputs& inputs) {
     // For one policy alone it is never narrower than what would be given without it.
     const auto [low, high] = *around(point.value, *inputs.critical * point.standard_error);
     if (!inputs.shape) return std::pair{low, high};
-    const auto [own_low, own_high] =
-        automatic_interval(point.value, *inputs.shape, point.standard_error, degrees_of(inputs), level);
+    const auto [own_low, own_high] = automatic_bounds(inputs, level);
     return std::pair{std::min(low, own_low), std::max(high, own_high)};
   }
   switch (kind) {
     case IntervalKind::automatic:
-      if (inputs.shape)
-        return automatic_interval(point.value, *inputs.shape, point.standard_error, degrees_of(inputs), level);
+      if (inputs.shape) return automatic_bounds(inputs, level);
       break;
     case IntervalKind::student:
       return around(point.value, student_upper_quantile(tail, degrees_of(inputs)) * point.standard_error);

@@ -24,6 +24,12 @@ struct BoundedTerms {
   double offset = 0;
 };
 
+/// What an estimate would be with weights as they are, where its estimator makes them smaller.
+struct WholeWeights {
+  double value = 0, standard_error = 0;
+  Shape shape;
+};
+
 /// What is kept of the bootstrap's values of an estimate: there may be very many of them.
 struct ReplicateFacts {
   std::pair<double, double> bounds;  ///< the percentile interval
@@ -37,6 +43,7 @@ struct IntervalInputs {
   double rows = 0;
   PointEstimate point;
   std::optional<Shape> shape = {};                   ///< automatic; and student where rows are clustered
+  std::optional<WholeWeights> whole = {};            ///< automatic
   bool clustered = false;                            ///< the standard error is that of clusters
   std::optional<double> critical = {};               ///< simultaneous: standard errors to either side
   std::optional<ControlledMoments> controlled = {};  ///< cressie-read
