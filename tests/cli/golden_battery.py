@@ -325,6 +325,10 @@ methods = ["baseline", "crm", "scrm", "skyline", "all-zeros", "majority", "scrm-
 seeds = 1
 rollouts = 3
 lambdas = [1e-2]
+[environment."small.h5"]
+estimator = "snips"
+[environment."small_sparse.h5"]
+estimator = "snips"
 [method.scrm-all]
 like = "scrm"
 past = "all-balance"

@@ -58,8 +58,9 @@ LearnOptions FittedPolicies::learn_options(const HyperParameters& run, double ro
       out.lambdas = {run.lambda.value};
       break;
     case LambdaKind::automatic:
-      out.lambda_rule = LambdaRule::automatic;
       out.lambdas = options.lambda_candidates;
+      // One candidate needs no held-out rows to be chosen.
+      if (out.lambdas.size() > 1) out.lambda_rule = LambdaRule::automatic;
       break;
     case LambdaKind::theory:
       out.lambda_rule = LambdaRule::theory;
@@ -112,7 +113,7 @@ std::string without_estimator(const ProblemFactory& environment, const RunOption
 
 MethodResources fitted_resources(const ProblemShape& shape, const RunOptions& options,
                                  const HyperParameters& parameters, int threads) {
-  const bool chooses = parameters.lambda.kind == LambdaKind::automatic;
+  const bool chooses = parameters.lambda.kind == LambdaKind::automatic && options.lambda_candidates.size() > 1;
   if (!options.estimator->needs_model && !(chooses && options.judge == LambdaJudge::model)) return {};
   const Schema& schema = shape.schema;
   const auto outputs =

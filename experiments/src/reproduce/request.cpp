@@ -76,7 +76,7 @@ SweepRequest labelled_request(const ReproduceOptions& options, const std::string
   const char* lambdas = options.quick || large ? kFewLambdas : kManyLambdas;
   std::string text = fmt::format(
       "environments = [\"{}\"]\nmethods      = {}\nseeds        = {}\nprotocol     = \"{}\"\nlambdas      = [{}]\n"
-      "lambda_candidates = [{}]\npast         = \"all-naive\"\ndata_dir     = {}\n"
+      "lambda_candidates = [{}]\nestimator    = \"snips\"\npast         = \"all-naive\"\ndata_dir     = {}\n"
       "\n[method.scrm]\nlambdas = [{}, \"auto\"]\n",
       data_set, list(names), large ? scale.long_seeds : scale.seeds, protocol, lambdas, lambdas,
       quoted(options.data_dir), lambdas);

@@ -44,6 +44,19 @@ std::vector<HyperParameters> grid(const Experiment& experiment) {
   return out;
 }
 
+/// The options of a method in an environment, whose data may be missing. What an environment has by default goes with
+/// the objective it has by default: who asks for another one, or for the released code, gets the λ of the paper.
+RunOptions options_of(const SweepFile& file, const ProblemFactory* factory, const std::string& environment,
+                      const std::string& method) {
+  if (factory == nullptr) return file.options({}, environment, method);
+  RunOptions options = file.options(factory->defaults, environment, method);
+  const bool published = options.protocol == Protocol::published;
+  if (!factory->published_defaults || (!published && options.estimator == factory->defaults.estimator)) return options;
+  RunOptions defaults = *factory->published_defaults;
+  if (!published) defaults.past = factory->defaults.past;
+  return file.options(defaults, environment, method);
+}
+
 /// Names and values of one experiment, in the order of its text.
 using OptionList = std::vector<std::pair<std::string, std::string>>;
 
@@ -96,7 +109,7 @@ void SweepPlan::add_experiment(const SweepFile& file, const std::string& environ
   experiment.method = method;
   experiment.factory = factory;
   experiment.failure = failure;
-  experiment.options = file.options(factory != nullptr ? factory->defaults : RunOptions{}, environment, method.name);
+  experiment.options = options_of(file, factory, environment, method.name);
   if (factory != nullptr && method.method->inapplicable_reason != nullptr) {
     std::string reason = method.method->inapplicable_reason(*factory, experiment.options);
     if (!reason.empty()) {

@@ -58,3 +58,22 @@ TEST_CASE("requests: a start at a distance has the method, the distance and the 
   CHECK(run.scale == 0.1);
   CHECK(run.bound == std::pair(-99.0, 101.0));
 }
+
+TEST_CASE("requests: the paper's methods keep the paper's objective, whatever environments have by default") {
+  const Folder folder;
+  ReproduceOptions options;
+  options.data_dir = "data";
+  RunOptions defaults;
+  defaults.estimator = &kDmEstimator;
+  for (const char* data_set : {"scene", "yeast", "tmc2007"}) {
+    for (const char* protocol : {"paper", "published"}) {
+      write_bytes(folder / "l.toml", labelled_request(options, data_set, protocol).text);
+      const SweepFile file(folder / "l.toml");
+      for (const char* method : {"crm", "scrm"}) {
+        const RunOptions run = file.options(defaults, data_set, method);
+        CHECK(run.estimator->name == "snips");
+        CHECK(run.past == PastRollouts::naive);
+      }
+    }
+  }
+}

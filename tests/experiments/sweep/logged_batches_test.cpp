@@ -3,8 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <vector>
 
+#include "scrm/experiments/method.hpp"
 #include "support/rows/labelled_problems.hpp"
 
 using namespace scrm;
@@ -117,4 +119,32 @@ TEST_CASE("a log under the balance heuristic has the same rows whether they fit 
   // Nothing fits; all rows do, but not twice.
   CHECK(logged_with(1) == held);
   CHECK(logged_with(block_buffer_bytes(problem->schema()) / kBlockRows * 20000) == held);
+}
+
+TEST_CASE("scrm: what was learned logs with logging_epsilon, and is judged with epsilon") {
+  RunOptions options;
+  options.rollouts = 2;
+  options.estimator = &kDmEstimator;
+  options.epsilon = 0.1;
+  options.logging_epsilon = 0.5;
+  const auto problem = labelled_problem(made_up_data(200, 4, 3), 5, options);
+  const std::vector<HyperParameters> runs = {{{LambdaKind::given, 0}, 0}};
+  const auto learner = find_method("scrm").make({*problem, options, runs, 5, {}, {}});
+  LoggedBatches log(*problem, PastRollouts::last, false, {});
+  log.add({problem->first_policy(true), false});
+  learner->learn(log.rows(), 0);
+  CHECK(learner->policy(0).epsilon == 0.1);
+  log.add(learner->next_logging_policy());
+  const auto loader = log.rows().make_loader();
+  const auto group = log.rows().fetch(0, 1);
+  Audit audit;
+  const Block block = log.rows().load(*group, 0, *loader, audit);
+  double least = 1;
+  for (int k = 0; k < 3; ++k) {
+    const double* column = block.label_propensity + static_cast<std::ptrdiff_t>(k) * kBlockRows;
+    least = std::min(least, *std::min_element(column, column + block.rows));
+  }
+  // Half of all bits are drawn evenly: none is rarer than a quarter, and those of a policy that is sure are that.
+  CHECK(least >= 0.25);
+  CHECK(least < 0.3);
 }

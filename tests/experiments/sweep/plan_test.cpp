@@ -57,6 +57,7 @@ const std::map<std::string, std::string> kOtherValues = {{"protocol", "\"publish
                                                          {"warm_start", "false"},
                                                          {"standardize", "true"},
                                                          {"epsilon", "0.2"},
+                                                         {"logging_epsilon", "0.4"},
                                                          {"mixing", "\"joint\""},
                                                          {"replays", "2"},
                                                          {"projection", "5"},
@@ -277,6 +278,30 @@ TEST_CASE("sweep_plan: the balance heuristic is a default that the additive esti
   CHECK(past("estimator = \"additive\"\n") == PastRollouts::naive);
   CHECK(past("past = \"last\"\n") == PastRollouts::last);
   CHECK(past("estimator = \"additive\"\npast = \"all-balance\"\n") == PastRollouts::balance);
+}
+
+TEST_CASE("sweep_plan: labelled bits are learned with a model by default; another objective comes with the paper's λ") {
+  const Folder folder;
+  write_labelled(folder / "bits.h5", scrm_test::made_up_data(30, 3, 2));
+  const auto options = [&](const std::string& more) {
+    const SweepPlan plan =
+        plan_of(folder, "environments = [\"" + (folder / "bits.h5") + "\"]\nmethods = [\"scrm\"]\n" + more);
+    return plan.experiments()[0].options;
+  };
+  const RunOptions own = options("");
+  CHECK(own.estimator->name == "dm");
+  CHECK(own.lambda_candidates == std::vector<double>{0});
+  CHECK(own.logging_epsilon == 0.5);
+  for (const char* more : {"protocol = \"published\"\n", "estimator = \"snips\"\n"}) {
+    CAPTURE(more);
+    const RunOptions asked = options(more);
+    CHECK(asked.estimator->name == "snips");
+    CHECK(asked.lambda_candidates.size() == 11);
+    CHECK(asked.lambdas.size() == 11);
+    CHECK_FALSE(asked.logging_epsilon);
+    CHECK((asked.past == PastRollouts::naive) == (asked.protocol == Protocol::published));
+  }
+  CHECK(options("lambda_candidates = [2]\n").lambda_candidates == std::vector<double>{2});
 }
 
 TEST_CASE("group_by_experiment: runs of one environment and method stand together, whenever they were finished") {

@@ -5,7 +5,14 @@
 
 #include <clocale>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
 
 using scrm::parse_double;
 using scrm::parse_integer;
@@ -23,6 +30,31 @@ TEST_CASE("parse_double: numbers are read to the last bit, and nothing else is t
   for (const char* text : {"", " ", "x", "1x", "1 2", "+-1", "--1", "++1", "0x10", "1,5", "NA", "1e", "+", "1\n"}) {
     CAPTURE(text);
     CHECK_FALSE(parse_double(text));
+  }
+}
+
+TEST_CASE(
+    "parse_double: texts of any number of digits are what strtod makes of them, and one wrong character spoils any") {
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 200'000; ++i) {
+    const int digits = 1 + static_cast<int>(random() % 18);
+    const double scale = std::pow(10.0, static_cast<double>(random() % 14) - 6);
+    const double number = (static_cast<double>(random() >> 11U) * 0x1p-53 - 0.5) * scale;
+    char text[64];
+    const int length = std::snprintf(text, sizeof text, random() % 2 == 0 ? "%.*g" : "%.*f", digits, number);
+    // Nothing before and behind it may be read.
+    const std::vector<char> exact(text, text + length);
+    const std::string_view view(exact.data(), exact.size());
+    const double expected = std::strtod(text, nullptr);
+    const std::optional<double> found = parse_double(view);
+    REQUIRE_MESSAGE(found == expected, text);
+    REQUIRE_MESSAGE(std::signbit(*found) == std::signbit(expected), text);
+    std::vector<char> spoilt = exact;
+    spoilt[random() % spoilt.size()] = "/:x ,"[random() % 5];
+    const std::string_view other(spoilt.data(), spoilt.size());
+    // Blanks around a number are no part of it.
+    if (spoilt.front() == ' ' || spoilt.back() == ' ') continue;
+    REQUIRE_MESSAGE(!parse_double(other), std::string(other));
   }
 }
 

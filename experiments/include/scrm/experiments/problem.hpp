@@ -84,7 +84,9 @@ class BanditProblem {
 
 /// An environment as a sweep uses it, its data read: what is said of it, and how the problem of a seed is made.
 struct ProblemFactory {
-  RunOptions defaults;  ///< what the protocol says for it, before a sweep file changes it
+  RunOptions defaults;  ///< what is done there, before a sweep file changes it
+  /// With protocol = "published" or another estimator than that of `defaults`, where they are others.
+  std::optional<RunOptions> published_defaults;
   ActionKind action_kind = ActionKind::continuous;
   bool knows_right_actions = false;  ///< so that there are skylines, and majorities of bits or classes
   std::string fingerprint;           ///< changes when the environment's data does; empty for those that draw their rows

@@ -86,7 +86,8 @@ struct RunOptions {
   double tolerance = 1e-5;
   double relative_decrease = 1e-9;  ///< a search also ends when an iteration gains less
 
-  double epsilon = 0.1;  ///< of policies over finitely many actions
+  double epsilon = 0.1;                   ///< of policies over finitely many actions
+  std::optional<double> logging_epsilon;  ///< of learned policies while they log; unset: epsilon
   Mixing mixing = Mixing::label;
 
   // Environments of continuous actions only; unset: the environment's own.

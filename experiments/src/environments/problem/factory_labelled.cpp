@@ -12,11 +12,11 @@
 namespace scrm {
 namespace {
 
-RunOptions labelled_defaults() {
+/// What the paper does, and the released code: λ by powers of ten, `snips`, searches that begin at θ = 0.
+RunOptions published_defaults() {
   RunOptions options;
   options.estimator = &kSnipsEstimator;
-  // The paper pools its batches naively, and with that its SCRM loses to CRM on scene and yeast.
-  options.past = PastRollouts::balance;
+  options.past = PastRollouts::naive;
   options.largest_weight = 5e4;
   options.warm_start = false;
   // What the released code asks of its search; a tighter one fits the noise of the weights.
@@ -28,6 +28,22 @@ RunOptions labelled_defaults() {
     options.lambda_candidates.push_back(std::pow(10.0, power));
     options.lambdas.push_back({LambdaKind::given, options.lambda_candidates.back()});
   }
+  return options;
+}
+
+RunOptions labelled_defaults(bool multiclass) {
+  RunOptions options = published_defaults();
+  // The paper pools its batches naively, and with that its SCRM loses to CRM on scene and yeast.
+  options.past = PastRollouts::balance;
+  if (multiclass) return options;
+  // Without a model, SCRM loses to CRM on scene whatever weighs its batches: what contexts cost by themselves is noise
+  // to every bit that is flipped, and a learned policy flips few. With one, what its logs can tell is a matter of how
+  // often they flip bits, so that a learned policy explores more while it logs than when it is judged. The model's own
+  // penalty is chosen by held-out folds, and a second one on top of it has nothing left to do.
+  options.estimator = &kDmEstimator;
+  options.lambdas = {{LambdaKind::given, 0.0}};
+  options.lambda_candidates = {0};
+  options.logging_epsilon = 0.5;
   return options;
 }
 
@@ -54,7 +70,8 @@ Schema logged_schema(const LabelledData& data, const RunOptions& options) {
   schema.features = options.projection > 0 ? options.projection : data.features;
   schema.sparse = data.sparse && options.projection == 0;
   schema.propensity = PropensityForm::logarithm;
-  schema.label_propensity = !data.multiclass && (options.mixing == Mixing::label || options.epsilon == 0);
+  const bool explores = options.epsilon > 0 || options.logging_epsilon.value_or(0) > 0;
+  schema.label_propensity = !data.multiclass && (options.mixing == Mixing::label || !explores);
   schema.replays = options.replays;
   return schema;
 }
@@ -88,7 +105,8 @@ ProblemFactory make_labelled_factory(std::shared_ptr<const LabelledData> data, c
                 {.file = data->name});
   }
   ProblemFactory factory;
-  factory.defaults = labelled_defaults();
+  factory.defaults = labelled_defaults(data->multiclass);
+  factory.published_defaults = published_defaults();
   factory.action_kind = data->multiclass ? ActionKind::categorical : ActionKind::multilabel;
   factory.knows_right_actions = true;
   factory.fingerprint = fingerprint(*data, traits);

@@ -85,7 +85,8 @@ ProblemShape synthetic_shape(const Environment& environment, const RunOptions& o
   ProblemShape shape;
   shape.schema = simulated_schema(environment, {});
   const Policy start = explored_start(environment, 0, options);
-  if (start.mixing == Mixing::joint && start.epsilon > 0) shape.schema.label_propensity = false;
+  const bool explores = start.epsilon > 0 || options.logging_epsilon.value_or(0) > 0;
+  if (start.mixing == Mixing::joint && explores) shape.schema.label_propensity = false;
   for (int batch = 0; batch <= options.rollouts + 1; ++batch) {
     shape.rows_before.push_back(options.batches.begin(batch));
   }

@@ -264,6 +264,12 @@ constexpr std::array kOptions = {
         .read = [](In in, Out out) { out.centre_losses = in.boolean(); },
         .print = [](Options o) { return o.centre_losses ? text(true) : std::string(); }},
     SweepOption{
+        .key = "logging_epsilon",
+        .help = "scrm: share of uniform actions while a learned policy logs a batch; its loss is that of epsilon",
+        .values = "0 to 1",
+        .read = [](In in, Out out) { out.logging_epsilon = in.number(0, 1); },
+        .print = [](Options o) { return o.logging_epsilon ? text(*o.logging_epsilon) : std::string(); }},
+    SweepOption{
         .key = "scale",
         .help = "continuous actions: standard deviation of the policies that are learned, or that it is learned too",
         .values = "above 0, or \"learned\"",

@@ -33,39 +33,54 @@ void split_lines(CsvLines& lines, CsvSplitter& splitter, std::size_t slot, CsvWo
   }
 }
 
-/// Lines on their way through the slots of a piece of work.
+/// Lines on their way through the slots of a piece of work. Three stages work at once, each on a batch of its own: one
+/// task reads what comes next, one merges what the batch before has come to, all others split and parse. So slots are
+/// two sets that take turns.
 class Batches {
  public:
   Batches(CsvReader& reader, const CsvImport& import, std::size_t slots, CsvWork& work)
       : reader_(reader),
         import_(import),
         work_(work),
-        current_(slots),
-        next_(slots),
-        splitters_(slots, CsvSplitter(reader.path(), import.delimiter)) {}
+        set_(std::max<std::size_t>(1, slots / 2)),
+        sets_(slots > 1 ? 2 : 1),
+        current_(set_),
+        next_(set_),
+        splitters_(set_, CsvSplitter(reader.path(), import.delimiter)) {}
 
-  /// Works until lines come that only the reader can split.
+  /// Works until lines come that only the reader can split, and all before them are merged.
   void run(const std::function<void()>& on_progress) {
-    std::size_t count = fill(current_);
-    while (count > 0) {
+    std::size_t before = 0;  // slots of the other set that wait to be merged
+    for (std::size_t count = fill(current_), turn = 0; count > 0 || before > 0; turn = (turn + 1) % sets_) {
+      const std::size_t first = turn * set_, other = set_ - first;
+      // With a single set, its slots must be empty before they are filled again.
+      if (sets_ == 1) merge(0, std::exchange(before, 0));
       std::size_t following = 0;
       // The first record in the file that fails is named, not the first in time.
-      std::vector<std::exception_ptr> failures(count + 1);
-      run_tasks(import_, count + 1, [&](std::size_t task) {
+      std::vector<std::exception_ptr> failures(count + 2);
+      run_tasks(import_, count + 2, [&](std::size_t task) {
         try {
           if (task == 0)
-            following = fill(next_);
+            following = count > 0 ? fill(next_) : 0;
+          else if (task == 1)
+            merge(other, before);
           else
-            split_lines(current_[task - 1], splitters_[task - 1], task - 1, work_);
+            split_lines(current_[task - 2], splitters_[task - 2], first + task - 2, work_);
         } catch (...) {
           failures[task] = std::current_exception();
         }
       });
+      if (failures[1]) std::rethrow_exception(failures[1]);
       for (std::size_t slot = 0; slot < count; ++slot) {
-        if (failures[slot + 1]) std::rethrow_exception(failures[slot + 1]);
-        work_.merge(slot);
+        if (!failures[slot + 2]) continue;
+        merge(first, slot);
+        std::rethrow_exception(failures[slot + 2]);
       }
-      if (failures[0]) std::rethrow_exception(failures[0]);
+      if (failures[0]) {
+        merge(first, count);
+        std::rethrow_exception(failures[0]);
+      }
+      before = count;
       std::swap(current_, next_);
       count = following;
       on_progress();
@@ -79,9 +94,15 @@ class Batches {
     return count;
   }
 
+  void merge(std::size_t first, std::size_t count) {
+    for (std::size_t slot = first; slot < first + count; ++slot) work_.merge(slot);
+  }
+
   CsvReader& reader_;
   const CsvImport& import_;
   CsvWork& work_;
+  std::size_t set_;   // slots in a set
+  std::size_t sets_;  // one where there is room for a single slot
   std::vector<CsvLines> current_, next_;
   std::vector<CsvSplitter> splitters_;
 };

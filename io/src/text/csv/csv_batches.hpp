@@ -35,8 +35,8 @@ class CsvWork {
 /// its text; 0: none fits.
 std::size_t csv_slots(const CsvImport& import, std::size_t bytes);
 
-/// Reads the file from where the reader stands to its end; `on_progress` is called from time to time. While slots work,
-/// one more task reads (and unpacks) what comes next.
+/// Reads the file from where the reader stands to its end; `on_progress` is called from time to time. While half of the
+/// slots work, one more task reads (and unpacks) what comes next, and one merges the other half.
 void read_records(CsvReader& reader, const CsvImport& import, std::size_t slots, CsvWork& work,
                   const std::function<void()>& on_progress);
 
