@@ -137,9 +137,19 @@ void run_pipeline(PassState& pass, const PassPlan& plan, const Progress& progres
   });
 }
 
+/// What a thread needs besides while it reads a block again, whose contexts were left row by row and are not finite.
+/// Wider rows are never left so, and their loaders are what takes memory.
+std::size_t second_loader_bytes(const PassState& pass) {
+  constexpr std::int64_t kMostFeatures = 64;  // float32; half of it float64
+  const bool may_read_again = pass.reduction.reads_context_by_row() && pass.source.schema().features <= kMostFeatures;
+  return may_read_again ? pass.source.loader_bytes() : 0;
+}
+
 void run_blocks(PassState& pass, const PassOptions& options) {
   const auto* sized = dynamic_cast<const SizedReduction*>(&pass.reduction);
-  const PassPlan plan = plan_pass(pass.source, sized != nullptr ? sized->bytes() : ReductionBytes{}, options);
+  ReductionBytes bytes = sized != nullptr ? sized->bytes() : ReductionBytes{};
+  bytes.scratch += second_loader_bytes(pass);
+  const PassPlan plan = plan_pass(pass.source, bytes, options);
   if (plan.threads > 1) return run_pipeline(pass, plan, options.progress);
   const std::unique_ptr<BlockLoader> loader = make_loader(pass);
   while (pass.next_block < pass.blocks.end) {

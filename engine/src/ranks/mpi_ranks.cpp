@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "ranks/launcher_watch.hpp"
+
 namespace scrm {
 namespace {
 
@@ -49,7 +51,10 @@ class MpiRanks final : public Ranks {
     if (provided < MPI_THREAD_SERIALIZED) abort("this MPI does not allow threads; use one that does");
     find_neighbours();
   }
-  ~MpiRanks() override { MPI_Finalize(); }
+  ~MpiRanks() override {
+    MPI_Finalize();
+    launcher_.finish();
+  }
   MpiRanks(const MpiRanks&) = delete;
   MpiRanks& operator=(const MpiRanks&) = delete;
 
@@ -139,6 +144,7 @@ class MpiRanks final : public Ranks {
     cores_ = std::max(1, static_cast<int>(share + 1e-6));  // thirds add up to a little less than one
   }
 
+  LauncherWatch launcher_;  // made before MPI is started
   int rank_ = 0, size_ = 1, local_ranks_ = 1, cores_ = 1;
 };
 
