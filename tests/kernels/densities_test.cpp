@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
@@ -149,6 +150,55 @@ TEST_CASE("softmax_log_probability: equals the formula for any number of actions
         CAPTURE(worst.place);
         CHECK(worst.error <= kTolerance);
         if (actions == 1 && epsilon == 0) CHECK(out[0] == 0.0);
+      }
+    }
+  });
+}
+
+TEST_CASE("add_softmax_tile: rows that are known to be plain get the bits that others would get") {
+  every_isa([] {
+    for (const int actions : {1, 2, 29, 30, 31, 100}) {
+      std::mt19937_64 random(24);
+      Columns<double> scores(actions), found, expected;
+      Columns<std::int32_t> action;
+      for (int i = 0; i < kBlockRows; ++i) {
+        action[i] = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(actions));
+        // Some rows all the way down, up or both, the others near zero.
+        const double low = i % 4 == 1 || i % 4 == 3 ? -kPlainScore : -3, high = i % 4 >= 2 ? kPlainScore : 3;
+        for (int k = 0; k < actions; ++k) scores.at(i, k) = i % 8 == 1 ? low : uniform(random, low, high);
+      }
+      const auto run = [&](bool plain, Columns<double>& out) {
+        for_each_tile(scores.data(), kBlockRows, actions, [&](ScoreTile tile) {
+          tile.plain = plain;
+          add_softmax_tile(tile, action.data(), actions, 0, out.data());
+        });
+      };
+      run(false, expected);
+      run(true, found);
+      CAPTURE(actions);
+      CHECK(std::memcmp(found.data(), expected.data(), kBlockRows * sizeof(double)) == 0);
+    }
+  });
+}
+
+TEST_CASE("softmax_log_probability: a certain action has exactly 0, and likely ones keep all digits, at any height") {
+  every_isa([] {
+    for (const double height : {0.0, 7.0, 150.0, 199.0, 201.0, 650.0, 1e5, 1e300, -199.0, -201.0, -1e5}) {
+      constexpr int kActions = 40;  // more than a tile
+      for (const double gap : {800.0, 1e3, 0.0, 2.0, 20.0}) {
+        Columns<double> scores(kActions, height - gap), out;
+        Columns<std::int32_t> action(1, 35);
+        for (int i = 0; i < kBlockRows; ++i) scores.at(i, 35) = height;
+        softmax_log_probability(action.data(), scores.data(), kActions, 0, out.data());
+        const long double below = static_cast<long double>(height - gap) - height;
+        const long double expected = -std::log1p(39 * std::exp(below));
+        CAPTURE(height);
+        CAPTURE(gap);
+        if (below < -100) {
+          CHECK(out[0] == 0);
+        } else {
+          CHECK(log_error(out[0], expected) <= 2 * kTolerance);  // forty additions
+        }
       }
     }
   });

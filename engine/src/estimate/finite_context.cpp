@@ -24,7 +24,7 @@ bool has_nan(const double* column) noexcept {
 
 void require_finite_context(const Block& block, std::span<const TargetPolicy* const> policies, const double* weights) {
   for (std::size_t p = 0; p < policies.size(); ++p) {
-    if (policies[p]->linear_gaussian().theta == nullptr) continue;
+    if (!policies[p]->reads_context_by_row() || policies[p]->target_column()) continue;
     const double* column = weights + p * kBlockRows;
     if (has_nan(column)) throw UncertainContext{};
     return;

@@ -3,16 +3,27 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "policy/context_panel.hpp"
 #include "scrm/kernels/scores/context_matrix.hpp"
+#include "scrm/kernels/scores/context_tile.hpp"
 #include "scrm/kernels/scores/score_tile.hpp"
 
 namespace scrm {
 
 ScoreMatrix::ScoreMatrix(const Policy& policy, const Schema& schema) : policy_(policy) {
-  if (!schema.sparse || policy.features != FeatureMap::linear) return;
+  if (policy.features != FeatureMap::linear || policy.outputs == 0) return;
   const std::int64_t width = policy.row_length();
+  if (!schema.sparse) {
+    if (schema.features > kTileFeatures || schema.replays > 1) return;
+    score_bound_.resize(static_cast<std::size_t>(width));
+    for (std::size_t i = 0; i < policy.theta.size(); ++i) {
+      double& largest = score_bound_[i % score_bound_.size()];
+      largest = std::max(largest, std::abs(policy.theta[i]));
+    }
+    return;
+  }
   by_feature_.resize(policy.theta.size());
   for (int k = 0; k < policy.outputs; ++k) {
     for (std::int64_t j = 0; j < width; ++j) {
@@ -43,6 +54,13 @@ void ScoreMatrix::scores(const Block& block, const ScoreRange& range) const {
   const std::int64_t width = policy_.row_length();
   scrm::context_scores(
       context_tile(context_matrix(block), range.first_row, range.rows),
+      {policy_.theta.data() + range.first_output * width, width, range.outputs, range.out, range.stride});
+}
+
+void ScoreMatrix::tile_scores(const double* tile, const ScoreRange& range) const {
+  const std::int64_t width = policy_.row_length();
+  scrm::context_scores(
+      {tile, FloatType::f64, range.rows, width - 1, range.rows},
       {policy_.theta.data() + range.first_output * width, width, range.outputs, range.out, range.stride});
 }
 

@@ -19,6 +19,12 @@ class ScoreMatrix {
   /// Scores of some rows and some outputs of a block whose rows share no contexts, to the bit those of `scores`. Rows
   /// in whole vectors: a multiple of 16, from a multiple of 16 on.
   void scores(const Block& block, const ScoreRange& range) const;
+  /// Whether scores can be taken from tiles of contexts: a dense context, linear features, and not too many of them.
+  bool has_context_tiles() const noexcept { return !score_bound_.empty(); }
+  /// Scores of a tile of contexts that gather_context_tile made; first_row counts from its own first row.
+  void tile_scores(const double* tile, const ScoreRange& range) const;
+  /// What largest_score_bound needs; only with has_context_tiles().
+  const double* score_bound() const noexcept { return score_bound_.data(); }
   /// One number for each valid context of a block whose rows share them.
   void context_scores(const Block& block, double* out) const;
 
@@ -28,7 +34,8 @@ class ScoreMatrix {
   void mapped_scores(const Block& block, PolicyScratch& scratch, double* out) const;
 
   Policy policy_;
-  std::vector<double> by_feature_;  // sparse: [1 + features, K], so that one entry touches one contiguous run
+  std::vector<double> score_bound_;  // the largest |θ| of each column, where contexts go by tiles
+  std::vector<double> by_feature_;   // sparse: [1 + features, K], so that one entry touches one contiguous run
 };
 
 }  // namespace scrm

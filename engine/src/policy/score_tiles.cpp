@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "policy/kinds/policy_kinds.hpp"
+#include "scrm/kernels/scores/context_tile.hpp"
 #include "scrm/kernels/scores/scores.hpp"
 #include "scrm/kernels/scores/tile_products.hpp"
 
@@ -50,12 +52,25 @@ void tiled_log_density(const ScoreMatrix& matrix, const Block& block, double* ou
   const auto add_tile = policy_kind(policy.kind).add_tile;
   alignas(kColumnAlignment) double scores[kScoreTileActions * kScoreTileRows];
   alignas(kColumnAlignment) double state[ScoreTile::kStateColumns * kScoreTileRows];
+  alignas(kColumnAlignment) double contexts[kTileFeatures * kScoreTileRows];
+  const bool gathers = matrix.has_context_tiles();
   ScoreTile tile{.scores = scores, .state = state};
   for (tile.first_row = 0; tile.first_row < block.rows; tile.first_row += kScoreTileRows) {
     tile.rows = score_tile_rows(tile.first_row, block.rows);
+    if (gathers) {
+      gather_context_tile(block, tile.first_row, tile.rows, contexts);
+      const double bound = largest_score_bound(contexts, block.features, tile.rows, matrix.score_bound());
+      if (block.context_by_row != nullptr && !std::isfinite(bound)) {
+        std::fill_n(out + tile.first_row, tile.rows, std::numeric_limits<double>::quiet_NaN());
+        continue;
+      }
+      // One less than the limit: sums of features round.
+      tile.plain = bound <= kPlainScore - 1;
+    }
     for (tile.first_action = 0; tile.first_action < policy.outputs; tile.first_action += kScoreTileActions) {
       tile.actions = std::min(kScoreTileActions, policy.outputs - tile.first_action);
-      matrix.scores(block, {tile.first_row, tile.rows, tile.first_action, tile.actions, scores, tile.stride});
+      ScoreRange range{tile.first_row, tile.rows, tile.first_action, tile.actions, scores, tile.stride};
+      gathers ? matrix.tile_scores(contexts, range) : matrix.scores(block, range);
       add_tile(policy, block, tile, out);
     }
   }

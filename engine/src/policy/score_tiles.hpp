@@ -12,7 +12,8 @@ namespace scrm {
 bool has_tiles(const Policy& policy, const Block& block);
 
 /// log π(a|x) of the block's rows, from scores of a few rows and actions at a time, which never leave the first-level
-/// cache.
+/// cache. Contexts that lie row by row must have tiles (ScoreMatrix::has_context_tiles); where one is not finite, its
+/// row becomes NaN.
 void tiled_log_density(const ScoreMatrix& matrix, const Block& block, double* out);
 
 /// Whether tiled_gradient applies to the policy on this block, and is better than columns of all derivatives.

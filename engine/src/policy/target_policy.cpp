@@ -180,6 +180,12 @@ class ScoredPolicy final : public TargetPolicy {
     kind_.action_probabilities(policy(), block.num_actions, rows, kScoreTileRows, out);
   }
 
+  // Probabilities of single labels come from columns.
+  bool reads_context_by_row() const override {
+    return TargetPolicy::reads_context_by_row() ||
+           (kind_.add_tile != nullptr && matrix_.has_context_tiles() && !has_label_probability());
+  }
+
   LinearGaussian linear_gaussian() const override {
     const bool applies = policy().kind == PolicyKind::gaussian && policy().features == FeatureMap::linear;
     return applies ? LinearGaussian{policy().theta.data(), policy().scale} : LinearGaussian{};

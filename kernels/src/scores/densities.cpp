@@ -5,6 +5,10 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <bit>
+#include <cstring>
+
+#include "scores/score_exp-inl.hpp"
 #include "scores/softmax_state.hpp"
 #include "vector/vector_math-inl.hpp"
 
@@ -33,54 +37,122 @@ void lognormal_impl(const double* action, const double* mean, double scale, doub
   }
 }
 
-// Adds a tile to the largest scores and the sums.
-void log_sum_exp_impl(const ScoreTile& tile) {
-  constexpr int kVectors = 4;
+// Vectors of rows that go through an exponential side by side: enough that none of its steps waits for the one before.
+constexpr int kSideBySide = 4;
+
+// Adds a plain tile to the sums.
+void plain_sum_exp_impl(const ScoreTile& tile) {
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const SoftmaxState state(tile);
-  for (int i = 0; i < tile.rows; i += kVectors * lanes) {
-    const auto load = [&](V64(&to)[kVectors], const double* from) HWY_ATTR {
-      for (int v = 0; v < kVectors; ++v) to[v] = hn::Load(d, from + i + v * lanes);
-    };
-    V64 largest[kVectors], sum[kVectors], x[kVectors];
-    load(largest, tile.scores);
-    for (int k = 1; k < tile.actions; ++k) {
-      load(x, tile.scores + k * tile.stride);
-      for (int v = 0; v < kVectors; ++v) largest[v] = hn::Max(largest[v], x[v]);
-    }
-    for (V64& one : sum) one = hn::Zero(d);
-    if (tile.first_action > 0) {
-      load(x, state.largest);
-      load(sum, state.sum);
-      for (int v = 0; v < kVectors; ++v) {
-        largest[v] = hn::Max(largest[v], x[v]);
-        x[v] = hn::Sub(x[v], largest[v]);
-      }
-      exp_beside_one(d, x);
-      for (int v = 0; v < kVectors; ++v) sum[v] = hn::Mul(sum[v], x[v]);
+  const double* numbers = score_exp_numbers();
+  for (int i = 0; i < tile.rows; i += kSideBySide * lanes) {
+    V64 sum[kSideBySide], x[kSideBySide];
+    for (int v = 0; v < kSideBySide; ++v) {
+      sum[v] = tile.first_action == 0 ? hn::Zero(d) : hn::Load(d, state.sum + i + v * lanes);
     }
     for (int k = 0; k < tile.actions; ++k) {
-      load(x, tile.scores + k * tile.stride);
-      for (int v = 0; v < kVectors; ++v) x[v] = hn::Sub(x[v], largest[v]);
-      exp_beside_one(d, x);
-      for (int v = 0; v < kVectors; ++v) sum[v] = hn::Add(sum[v], x[v]);
+      for (int v = 0; v < kSideBySide; ++v) x[v] = hn::Load(d, tile.scores + k * tile.stride + i + v * lanes);
+      exp_of_scores(d, numbers, x);
+      for (int v = 0; v < kSideBySide; ++v) sum[v] = hn::Add(sum[v], x[v]);
     }
-    for (int v = 0; v < kVectors; ++v) {
-      hn::Store(largest[v], d, state.largest + i + v * lanes);
+    for (int v = 0; v < kSideBySide; ++v) {
+      hn::Store(hn::Zero(d), d, state.shift + i + v * lanes);
       hn::Store(sum[v], d, state.sum + i + v * lanes);
     }
   }
 }
 
-// The logged action's log-probability, as (s − largest) − log Σ exp(s' − largest): scores of any size keep the digits
-// of their differences.
+// Adds any tile to the shifts and the sums.
+void log_sum_exp_impl(const ScoreTile& tile) {
+  const F64 d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const SoftmaxState state(tile);
+  const double* numbers = score_exp_numbers();
+  for (int i = 0; i < tile.rows; i += kSideBySide * lanes) {
+    const auto load = [&](V64(&to)[kSideBySide], const double* from) HWY_ATTR {
+      for (int v = 0; v < kSideBySide; ++v) to[v] = hn::Load(d, from + i + v * lanes);
+    };
+    V64 shift[kSideBySide], sum[kSideBySide], x[kSideBySide];
+    load(shift, tile.scores);
+    for (int k = 1; k < tile.actions; ++k) {
+      load(x, tile.scores + k * tile.stride);
+      for (int v = 0; v < kSideBySide; ++v) shift[v] = hn::Max(shift[v], x[v]);
+    }
+    for (V64& one : sum) one = hn::Zero(d);
+    if (tile.first_action == 0) {
+      for (V64& one : shift) one = softmax_shift(d, one);
+    } else {
+      load(x, state.shift);
+      load(sum, state.sum);
+      for (int v = 0; v < kSideBySide; ++v) {
+        // A shift of zero stands for any largest score that needs none.
+        shift[v] = softmax_shift(d, hn::Max(shift[v], x[v]));
+        x[v] = hn::Sub(x[v], shift[v]);
+      }
+      exp_of_any_scores(d, numbers, x);
+      for (int v = 0; v < kSideBySide; ++v) sum[v] = hn::Mul(sum[v], x[v]);
+    }
+    for (int k = 0; k < tile.actions; ++k) {
+      load(x, tile.scores + k * tile.stride);
+      for (int v = 0; v < kSideBySide; ++v) x[v] = hn::Sub(x[v], shift[v]);
+      exp_of_any_scores(d, numbers, x);
+      for (int v = 0; v < kSideBySide; ++v) sum[v] = hn::Add(sum[v], x[v]);
+    }
+    for (int v = 0; v < kSideBySide; ++v) {
+      hn::Store(shift[v], d, state.shift + i + v * lanes);
+      hn::Store(sum[v], d, state.sum + i + v * lanes);
+    }
+  }
+}
+
+// The scores of logged actions that the tile holds. With many actions few rows have theirs in any one tile: which ones
+// is asked of whole vectors.
+void chosen_scores_impl(const ScoreTile& tile, const std::int32_t* action) {
+  const hn::ScalableTag<std::int32_t> d;
+  constexpr int kMaskBytes = 8;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto before = hn::Set(d, tile.first_action - 1), end = hn::Set(d, tile.first_action + tile.actions);
+  const SoftmaxState state(tile);
+  for (int i = 0; i < tile.rows; i += lanes) {
+    const auto k = hn::LoadU(d, action + i);
+    std::uint8_t bytes[kMaskBytes] = {};
+    hn::StoreMaskBits(d, hn::And(hn::Gt(k, before), hn::Lt(k, end)), bytes);
+    std::uint64_t inside = 0;
+    std::memcpy(&inside, bytes, sizeof(inside));
+    for (; inside != 0; inside &= inside - 1) {
+      const int row = i + std::countr_zero(inside);
+      state.chosen[row] = tile.scores[(action[row] - tile.first_action) * tile.stride + row];
+    }
+  }
+}
+
+// The logged action's log-probability, as −log(Σ exp(s' − shift) / exp(s − shift)). The divisor is, to the bit, one of
+// the terms of the sum: an action that is certain gets exactly 0, and scores of any size keep the digits of their
+// differences.
 void finish_softmax_impl(const ScoreTile& tile, double* out) {
   const F64 d;
   const SoftmaxState state(tile);
-  for (int i = 0; i < tile.rows; i += static_cast<int>(hn::Lanes(d))) {
-    const V64 above = hn::Sub(hn::Load(d, state.chosen + i), hn::Load(d, state.largest + i));
-    hn::Store(hn::Sub(above, hn::Log(d, hn::Load(d, state.sum + i))), d, out + i);
+  const double* numbers = score_exp_numbers();
+  // With e^kPlainScore and two thousand million actions the ratio is still a finite number.
+  const V64 farthest = hn::Set(d, -450.0);
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int first = 0; first < tile.rows; first += kSideBySide * lanes) {
+    V64 above[kSideBySide], own[kSideBySide];
+    for (int v = 0; v < kSideBySide; ++v) {
+      const int i = first + v * lanes;
+      own[v] = above[v] = hn::Sub(hn::Load(d, state.chosen + i), hn::Load(d, state.shift + i));
+    }
+    exp_of_any_scores(d, numbers, own);
+    for (int v = 0; v < kSideBySide; ++v) {
+      const V64 sum = hn::Load(d, state.sum + first + v * lanes);
+      V64 result = hn::Sub(hn::Zero(d), hn::Log(d, hn::Div(sum, own[v])));
+      const auto usual = hn::Ge(above[v], farthest);  // which NaN is not
+      if (HWY_UNLIKELY(!hn::AllTrue(d, usual))) {
+        result = hn::IfThenElse(usual, result, hn::Sub(above[v], hn::Log(d, sum)));
+      }
+      hn::Store(result, d, out + first + v * lanes);
+    }
   }
 }
 
@@ -143,13 +215,17 @@ void multilabel_per_label_impl(const ScoreTile& tile, const std::uint8_t* bits, 
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include <algorithm>
+
 #include "vector/dispatch.hpp"
 #include "vector/preconditions.hpp"
 
 namespace scrm {
 HWY_EXPORT(gaussian_impl);
 HWY_EXPORT(lognormal_impl);
+HWY_EXPORT(plain_sum_exp_impl);
 HWY_EXPORT(log_sum_exp_impl);
+HWY_EXPORT(chosen_scores_impl);
 HWY_EXPORT(finish_softmax_impl);
 HWY_EXPORT(mix_impl);
 HWY_EXPORT(multilabel_joint_impl);
@@ -173,15 +249,14 @@ void add_softmax_tile(const ScoreTile& tile, const std::int32_t* action, int num
   assert(is_score_tile(tile) && tile.first_action + tile.actions <= num_actions && is_share(epsilon));
   assert(is_column(action) && is_column(out));
   ensure_isa();
-  HWY_DYNAMIC_DISPATCH(log_sum_exp_impl)(tile);
-  // Without branches, which nothing could foresee; the first tile leaves some number for actions that come later.
-  const SoftmaxState state(tile);
-  for (int i = 0; i < tile.rows; ++i) {
-    const int k = action[tile.first_row + i] - tile.first_action;
-    const bool inside = k >= 0 && k < tile.actions;
-    const double score = tile.scores[(inside ? k : 0) * tile.stride + i];
-    state.chosen[i] = inside || tile.first_action == 0 ? score : state.chosen[i];
+  if (tile.plain) {
+    HWY_DYNAMIC_DISPATCH(plain_sum_exp_impl)(tile);
+  } else {
+    HWY_DYNAMIC_DISPATCH(log_sum_exp_impl)(tile);
   }
+  // Rows past the block's end may have no action that exists: some number for them.
+  if (tile.first_action == 0) std::fill_n(SoftmaxState(tile).chosen, tile.rows, 0.0);
+  HWY_DYNAMIC_DISPATCH(chosen_scores_impl)(tile, action + tile.first_row);
   if (tile.first_action + tile.actions < num_actions) return;
   HWY_DYNAMIC_DISPATCH(finish_softmax_impl)(tile, out + tile.first_row);
   if (epsilon > 0) HWY_DYNAMIC_DISPATCH(mix_impl)(out + tile.first_row, tile.rows, epsilon, 1.0 / num_actions);

@@ -5,6 +5,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "scores/score_exp-inl.hpp"
 #include "scores/softmax_state.hpp"
 #include "vector/vector_math-inl.hpp"
 
@@ -44,22 +45,23 @@ void normal_scale_gradient_impl(bool lognormal, const double* action, const doub
   }
 }
 
-// Scores become derivatives but for the logged action's one: −share · p_k, p_k = exp(s_k − largest) / sum.
+// Scores become derivatives but for the logged action's one: −share · p_k, p_k = exp(s_k − shift) / sum.
 void softmax_slopes_impl(const ScoreTile& tile, const double* share, double* slopes) {
   constexpr int kVectors = 4;
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const SoftmaxState state(tile);
+  const double* numbers = score_exp_numbers();
   for (int i = 0; i < tile.rows; i += kVectors * lanes) {
-    V64 largest[kVectors], factor[kVectors], x[kVectors];
+    V64 shift[kVectors], factor[kVectors], x[kVectors];
     for (int v = 0; v < kVectors; ++v) {
-      largest[v] = hn::Load(d, state.largest + i + v * lanes);
+      shift[v] = hn::Load(d, state.shift + i + v * lanes);
       factor[v] = hn::Neg(hn::Div(hn::Load(d, share + i + v * lanes), hn::Load(d, state.sum + i + v * lanes)));
     }
     for (int k = 0; k < tile.actions; ++k) {
       double* at = slopes + k * tile.stride + i;
-      for (int v = 0; v < kVectors; ++v) x[v] = hn::Sub(hn::Load(d, at + v * lanes), largest[v]);
-      exp_beside_one(d, x);
+      for (int v = 0; v < kVectors; ++v) x[v] = hn::Sub(hn::Load(d, at + v * lanes), shift[v]);
+      exp_of_any_scores(d, numbers, x);
       for (int v = 0; v < kVectors; ++v) hn::Store(hn::Mul(x[v], factor[v]), d, at + v * lanes);
     }
   }

@@ -7,11 +7,11 @@ namespace scrm {
 
 struct SoftmaxState {
   explicit SoftmaxState(const ScoreTile& tile) noexcept
-      : largest(tile.state), sum(tile.state + kScoreTileRows), chosen(tile.state + 2 * kScoreTileRows) {}
+      : shift(tile.state), sum(tile.state + kScoreTileRows), chosen(tile.state + 2 * kScoreTileRows) {}
 
-  double* largest;  ///< the largest score so far
-  double* sum;      ///< Σ exp(score − largest)
-  double* chosen;   ///< the logged action's score
+  double* shift;   ///< what is taken from scores before they are exponentiated: softmax_shift of the largest so far
+  double* sum;     ///< Σ exp(score − shift)
+  double* chosen;  ///< the logged action's score
 };
 
 }  // namespace scrm

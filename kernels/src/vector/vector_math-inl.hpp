@@ -83,30 +83,6 @@ HWY_INLINE V64 exp_bounded(F64 d, V64 x) {
   return finish_exp(d, reduce_exp(d, x));
 }
 
-// exp of several vectors of numbers x ≤ 0 in place, for sums that hold a one: what is too small to matter beside it
-// comes out as e^-700, and ln 2 in one part is exact enough, since the error, a few 2^-55 x, is multiplied by e^x. A
-// NaN stays one. Step by step for all vectors, the shortest chain of operations: faster than exp_bounded of one after
-// the other.
-template <int kVectors>
-HWY_INLINE void exp_beside_one(F64 d, V64 (&x)[kVectors]) {
-  const V64 magic = hn::Set(d, 6755399441055744.0), limit = hn::Set(d, -kVectorExpLimit);
-  V64 n_bits[kVectors], power[kVectors];
-  for (V64& value : x) value = hn::Max(limit, value);
-  for (int v = 0; v < kVectors; ++v) n_bits[v] = hn::MulAdd(x[v], hn::Set(d, 1.4426950408889634074), magic);
-  for (int v = 0; v < kVectors; ++v) {
-    x[v] = hn::NegMulAdd(hn::Sub(n_bits[v], magic), hn::Set(d, 0.69314718055994530942), x[v]);
-  }
-  for (int v = 0; v < kVectors; ++v) power[v] = hn::MulAdd(x[v], hn::Set(d, kExpTail[9]), hn::Set(d, kExpTail[8]));
-  for (int k = 7; k >= 0; --k) {
-    const V64 next = hn::Set(d, kExpTail[k]);
-    for (int v = 0; v < kVectors; ++v) power[v] = hn::MulAdd(power[v], x[v], next);
-  }
-  for (int twice = 0; twice < 2; ++twice) {
-    for (int v = 0; v < kVectors; ++v) power[v] = hn::MulAdd(power[v], x[v], hn::Set(d, 1.0));
-  }
-  for (int v = 0; v < kVectors; ++v) x[v] = scale_by_bits(d, power[v], n_bits[v]);
-}
-
 HWY_INLINE V64 exp_unbounded(F64 d, V64 x) {
   const auto extreme = hn::Gt(hn::Abs(x), hn::Set(d, kVectorExpLimit));
   if (HWY_LIKELY(hn::AllFalse(d, extreme))) return exp_bounded(d, x);

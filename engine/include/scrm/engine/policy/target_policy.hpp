@@ -68,7 +68,8 @@ class TargetPolicy {
   virtual std::optional<int> target_column() const { return {}; }
   /// Mean and scale of a policy that is gaussian with linear features; one without a theta for all others.
   virtual LinearGaussian linear_gaussian() const { return {}; }
-  /// Whether weights() takes blocks whose context lies row by row (Block::context_by_row).
+  /// Whether weights() takes blocks whose context lies row by row (Block::context_by_row). Nobody has audited that:
+  /// unless the policy is a target column, a context that is not finite makes its row's weight NaN.
   virtual bool reads_context_by_row() const { return linear_gaussian().theta != nullptr; }
   /// Bytes of scratch that a thread needs.
   virtual std::size_t scratch_bytes() const = 0;

@@ -7,10 +7,14 @@
 
 namespace scrm {
 
-/// Rows and actions of a tile: 16 KiB of scores, half of a first-level cache. The number of actions is part of the bits
-/// of every softmax and multilabel probability with more of them.
+/// Rows and actions of a tile: 15 KiB of scores, half of a first-level cache; 30 actions make groups of five or six.
+/// The number of actions is part of the bits of softmax probabilities with more of them and scores beyond kPlainScore.
 inline constexpr int kScoreTileRows = 64;
-inline constexpr int kScoreTileActions = 32;
+inline constexpr int kScoreTileActions = 30;
+
+/// Rows whose largest score is at most this far from zero need no shift before they are exponentiated: no sum of theirs
+/// overflows, and none that matters vanishes.
+inline constexpr double kPlainScore = 200.0;
 
 /// Actions [first_action, first_action + actions) of rows [first_row, first_row + rows) of a block. Rows come in whole
 /// vectors: `rows` is a multiple of 32, and those past the block's end mean nothing.
@@ -24,6 +28,9 @@ struct ScoreTile {
   /// kStateColumns columns of kScoreTileRows, aligned: what a probability has come to, kept from the tile of the first
   /// actions to that of the last.
   double* state = nullptr;
+  /// No score of these rows, in this tile or in another, is farther from zero than kPlainScore: what somebody knows
+  /// beforehand need not be looked for. It changes no bit.
+  bool plain = false;
   static constexpr int kStateColumns = 3;
 };
 
