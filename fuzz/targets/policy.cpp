@@ -11,7 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!fuzzing::read_or_refused([&] { policy = read_policy(file); })) return 0;
   const Policy again = read_policy(fuzzing::write_file("again.toml", policy_text(policy, "written again")));
   fuzzing::require(policy.kind == again.kind && policy.features == again.features && policy.mixing == again.mixing &&
-                       policy.outputs == again.outputs && policy.theta.size() == again.theta.size(),
+                       policy.outputs == again.outputs && policy.theta.size() == again.theta.size() &&
+                       policy.fourier.width == again.fourier.width && policy.fourier.seed == again.fourier.seed &&
+                       policy.fourier.spread == again.fourier.spread && policy.fourier.centre == again.fourier.centre,
                    "a policy keeps its shape");
   fuzzing::require(policy.theta.empty() ||
                        std::memcmp(policy.theta.data(), again.theta.data(), policy.theta.size() * sizeof(double)) == 0,

@@ -20,7 +20,8 @@ def learn(logs: Logs, kind: Optional[str] = None, *, lam: Union[str, float, Sequ
           bound: Optional[Tuple[float, float]] = None, holdout: float = 0.2, restarts: int = 1, max_iter: int = 500,
           tolerance: float = 1e-8, seed: int = 0, logging_policies: Sequence[Union[Policy, str]] = (),
           skip_bad_rows: bool = False, threads: Optional[int] = None, memory: Memory = None,
-          progress: Union[Progress, bool, None] = None) -> Any:
+          progress: Union[Progress, bool, None] = None, width: int = 256, bandwidth: Optional[float] = None,
+          feature_seed: int = 0) -> Any:
     """The policy that minimizes estimated risk plus `lam` times its standard error; with a list of `lam` a list of
     policies.
 
@@ -29,6 +30,8 @@ def learn(logs: Logs, kind: Optional[str] = None, *, lam: Union[str, float, Sequ
     holdout: share of the rows kept back for an honest estimate, which is in `policy.report["held_out"]`;
         `evaluate(logs, holdout_of=policy)` judges on the same rows.
     start: a policy to start from, which then fixes kind, features, scale and epsilon.
+    features: "linear", "quadratic" or "fourier": linear and `width` random features of a gaussian kernel of that
+        `bandwidth` (in standard deviations; None is the root of the number of features), drawn from `feature_seed`.
 
     The other arguments are the options of `scrm learn`. The rows are held in memory, in blocks, where `memory` allows.
 
@@ -48,8 +51,10 @@ def learn(logs: Logs, kind: Optional[str] = None, *, lam: Union[str, float, Sequ
              "logging_policies": [(policy.name, policy._handle) for policy in map(_loaded, logging_policies)],
              "penalty": penalty, "l2": l2, "alpha": alpha, "clip": clip, "bound": bound, "max_iter": max_iter,
              "tolerance": tolerance, "restarts": restarts, "seed": seed, "skip_bad_rows": skip_bad_rows,
-             "lambda_rule": rule, "lambdas": values}
+             "lambda_rule": rule, "lambdas": values, "width": width, "bandwidth": bandwidth,
+             "feature_seed": feature_seed}
     _require_ranges(scale, epsilon, restarts, max_iter, tolerance)
+    _require_features(width, bandwidth, feature_seed)
     try:
         found = _scrm.learn(logs._rows, given, logs._named, task)
     finally:
@@ -86,3 +91,12 @@ def _require_ranges(scale: float, epsilon: float, restarts: int, max_iter: int, 
                                        ("tolerance", tolerance, tolerance >= 0, "0 or more")):
         if not holds:
             raise UsageError(f"{name} is {value}, but must be {range_}")
+
+
+def _require_features(width: int, bandwidth: Optional[float], feature_seed: int) -> None:
+    if not 1 <= width <= 1_000_000:
+        raise UsageError(f"width is {width}, but must be 1 to 1,000,000")
+    if bandwidth is not None and not 0 < bandwidth < float("inf"):
+        raise UsageError(f"bandwidth is {bandwidth}, but must be above 0")
+    if feature_seed < 0:
+        raise UsageError(f"feature_seed is {feature_seed}, but must be 0 or more")

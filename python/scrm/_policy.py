@@ -37,6 +37,8 @@ class Policy:
     theta: intercept first; a row for each action of softmax and multilabel; none for uniform.
     scale: standard deviation (of the logarithm for lognormal). epsilon: share of uniform actions of softmax and
     multilabel. inputs, actions: names of the features and the actions, in order.
+    features: "linear", "quadratic" or "fourier". Fourier features are made of width, bandwidth and feature_seed, after
+    each input was centred and divided by its spread; theta then has 1 + inputs + width numbers a row.
 
     >>> import numpy as np, scrm
     >>> policy = scrm.Policy("softmax", theta=[[0.0, 1.0], [0.0, -1.0]])
@@ -47,9 +49,16 @@ class Policy:
 
     def __init__(self, kind: str, theta: Any = (), *, scale: float = 1.0, epsilon: float = 0.0,
                  features: str = "linear", mixing: str = "joint", inputs: Sequence[str] = (),
-                 actions: Sequence[str] = (), name: Optional[str] = None) -> None:
+                 actions: Sequence[str] = (), name: Optional[str] = None, width: int = 0, bandwidth: float = 1.0,
+                 feature_seed: int = 0, centre: Sequence[float] = (), spread: Sequence[float] = ()) -> None:
+        fourier = {"width": int(width), "bandwidth": float(bandwidth), "feature_seed": int(feature_seed),
+                   "centre": [float(x) for x in centre], "spread": [float(x) for x in spread]}
+        if features != "fourier" and (width or len(fourier["centre"]) or len(fourier["spread"])):
+            raise UsageError('width, centre and spread belong to features="fourier"')
+        if feature_seed < 0:
+            raise UsageError(f"feature_seed is {feature_seed}, but must be 0 or more")
         handle = _scrm.Policy(kind, np.asarray(theta, dtype=float), float(scale), float(epsilon), features, mixing,
-                              list(inputs), list(actions))
+                              list(inputs), list(actions), fourier)
         self._begin(handle, name or kind)
 
     def _begin(self, handle: Any, name: str, comment: str = "") -> None:
@@ -93,8 +102,13 @@ class Policy:
 
     @property
     def features(self) -> str:
-        """"linear" or "quadratic"."""
+        """"linear", "quadratic" or "fourier"."""
         return str(self._handle.features)
+
+    @property
+    def fourier(self) -> Optional[Dict[str, Any]]:
+        """What Fourier features are made of: width, bandwidth, feature_seed, centre and spread."""
+        return self._handle.fourier  # type: ignore[no-any-return]
 
     @property
     def mixing(self) -> str:

@@ -20,6 +20,9 @@ void bind_sweep(pybind11::module_& module);
 /// From a list of (name, Policy).
 std::vector<PolicyFile> policy_files(const pybind11::list& policies);
 
+/// By the name that policy files have for it.
+FeatureMap feature_map(const std::string& name);
+
 /// options[key], unset where that is None.
 template <class T>
 std::optional<T> optional_of(const pybind11::dict& options, const char* key) {

@@ -25,13 +25,13 @@ Value named(const EnumNames<Value, count>& names, const py::dict& given, const c
               fmt::format("{} is '{}', but must be {} or {}", key, name, names[0].name, names[1].name));
 }
 
-constexpr EnumNames<FeatureMap, 2> kFeatureNames = {
-    {{"linear", FeatureMap::linear}, {"quadratic", FeatureMap::quadratic}}};
-
 LearningRequest learning_request(const py::dict& given) {
   LearningRequest request;
   request.kind = given["kind"].cast<std::string>();
-  request.features = named(kFeatureNames, given, "features");
+  request.features = feature_map(given["features"].cast<std::string>());
+  request.fourier.width = given["width"].cast<std::int64_t>();
+  request.fourier.bandwidth = optional_of<double>(given, "bandwidth").value_or(0);
+  request.fourier.seed = given["feature_seed"].cast<std::uint64_t>();
   request.mixing = named(kMixingNames, given, "mixing");
   request.scale = given["scale"].cast<double>();
   request.epsilon = given["epsilon"].cast<double>();

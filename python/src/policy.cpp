@@ -189,15 +189,41 @@ py::array_t<double> density(const Policy& policy, const std::string& name, const
   return out;
 }
 
+/// What a policy file says of them, checked as the file's reader does.
+FourierFeatures fourier_features(const py::dict& given, std::int64_t row_length) {
+  const auto fail = [](const std::string& what) { throw Error(ErrorKind::usage, what); };
+  FourierFeatures map;
+  map.width = given["width"].cast<std::int64_t>();
+  map.bandwidth = given["bandwidth"].cast<double>();
+  map.seed = given["feature_seed"].cast<std::uint64_t>();
+  map.centre = given["centre"].cast<std::vector<double>>();
+  map.spread = given["spread"].cast<std::vector<double>>();
+  const std::int64_t inputs = row_length - 1 - map.width;
+  if (map.width < 1 || inputs < 1)
+    fail(fmt::format("theta has {} numbers a row; fourier features of width {} need 1 + d + {} for d features",
+                     row_length, map.width, map.width));
+  if (!(map.bandwidth > 0) || !std::isfinite(map.bandwidth)) fail("bandwidth must be above 0");
+  for (const std::vector<double>* list : {&map.centre, &map.spread}) {
+    if (!list->empty() && static_cast<std::int64_t>(list->size()) != inputs)
+      fail(fmt::format("centre and spread have {} and {} numbers, but theta has room for {} features",
+                       map.centre.size(), map.spread.size(), inputs));
+    if (!std::all_of(list->begin(), list->end(), [](double x) { return std::isfinite(x); }))
+      fail("centre or spread has a number that is not finite");
+  }
+  if (!std::all_of(map.spread.begin(), map.spread.end(), [](double x) { return x > 0; }))
+    fail("spread must be above 0");
+  return map;
+}
+
 Policy make_policy(const std::string& kind_name, const py::array_t<double, py::array::c_style>& theta, double scale,
                    double epsilon, const std::string& features, const std::string& mixing,
-                   const std::vector<std::string>& inputs, const std::vector<std::string>& actions) {
+                   const std::vector<std::string>& inputs, const std::vector<std::string>& actions,
+                   const py::dict& fourier) {
   const PolicyKindDefinition& kind = policy_kind(PolicyKind(kind_name));
   const auto fail = [&](const std::string& what) { throw Error(ErrorKind::usage, what); };
   Policy policy;
   policy.kind = kind.format.kind;  // whose name lives as long as the registry
-  if (features != "linear" && features != "quadratic") fail("features must be linear or quadratic");
-  policy.features = features == "quadratic" ? FeatureMap::quadratic : FeatureMap::linear;
+  policy.features = feature_map(features);
   if (mixing != "joint" && mixing != "label") fail("mixing must be joint or label");
   policy.mixing = mixing == "label" ? Mixing::label : Mixing::joint;
   if (!(scale > 0) || !std::isfinite(scale)) fail("scale must be above 0");
@@ -217,7 +243,15 @@ Policy make_policy(const std::string& kind_name, const py::array_t<double, py::a
     fail("theta has a number that is not finite");
   policy.inputs = inputs;
   policy.actions = actions;
+  if (policy.features == FeatureMap::fourier) policy.fourier = fourier_features(fourier, policy.row_length());
   return policy;
+}
+
+py::object fourier_of(const Policy& policy) {
+  if (policy.features != FeatureMap::fourier) return py::none();
+  const FourierFeatures& map = policy.fourier;
+  return py::dict(py::arg("width") = map.width, py::arg("bandwidth") = map.bandwidth,
+                  py::arg("feature_seed") = map.seed, py::arg("centre") = map.centre, py::arg("spread") = map.spread);
 }
 
 py::array_t<double> theta_of(const Policy& policy) {
@@ -242,6 +276,13 @@ void save_policy(const Policy& policy, const std::string& path, const std::strin
 
 }  // namespace
 
+FeatureMap feature_map(const std::string& name) {
+  if (name == "linear") return FeatureMap::linear;
+  if (name == "quadratic") return FeatureMap::quadratic;
+  if (name == "fourier") return FeatureMap::fourier;
+  throw Error(ErrorKind::usage, fmt::format("features is '{}', but must be linear, quadratic or fourier", name));
+}
+
 std::vector<PolicyFile> policy_files(const py::list& policies) {
   std::vector<PolicyFile> files;
   for (const py::handle item : policies) {
@@ -256,7 +297,12 @@ void bind_policy(py::module_& module) {
       .def(py::init(&make_policy))
       .def_property_readonly("kind", [](const Policy& policy) { return std::string(policy.kind.name()); })
       .def_property_readonly("features",
-                             [](const Policy& p) { return p.features == FeatureMap::linear ? "linear" : "quadratic"; })
+                             [](const Policy& p) {
+                               return p.features == FeatureMap::linear      ? "linear"
+                                      : p.features == FeatureMap::quadratic ? "quadratic"
+                                                                            : "fourier";
+                             })
+      .def_property_readonly("fourier", fourier_of)
       .def_property_readonly("mixing", [](const Policy& p) { return name_of(kMixingNames, p.mixing); })
       .def_readonly("scale", &Policy::scale)
       .def_readonly("epsilon", &Policy::epsilon)

@@ -139,3 +139,24 @@ TEST_CASE("exp_array: a value's bits do not depend on its neighbours") {
     CHECK(different == 0);
   });
 }
+
+TEST_CASE("cos_array: as good as the scalar library at any size, and no number stays none") {
+  std::mt19937_64 random(3);
+  std::vector<double> in = {0.0, -0.0, 1.5707963267948966, 3.141592653589793, 29999.9, 30000.0, 30000.1, 39001.0, 1e15};
+  for (int i = 0; i < 20000; ++i) in.push_back(uniform(random, -100, 100));
+  for (int i = 0; i < 2000; ++i) in.push_back(uniform(random, -40000, 40000));
+  every_isa([&in] {
+    std::vector<double> out(in.size());
+    cos_array(in.data(), out.data(), static_cast<int>(in.size()));
+    Worst worst;
+    // Near zeros of the cosine what counts is the error of the reduced argument: a few 1e-16 of one.
+    for (std::size_t i = 0; i < in.size(); ++i)
+      worst.add(static_cast<int>(i), std::abs(out[i] - std::cos(in[i])) / 1e-15);
+    CAPTURE(worst.place);
+    CHECK(worst.error < 1);
+    const double odd[] = {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN()};
+    double found[3];
+    cos_array(odd, found, 3);
+    for (const double value : found) CHECK(std::isnan(value));
+  });
+}

@@ -93,6 +93,10 @@ void require_valid(const Source& source, const Policy& start, const LearnOptions
                                                   ? "has no parameters: there is nothing to learn"
                                                   : "cannot be learned: its kind has no score gradient"));
   }
+  if (start.features == FeatureMap::fourier) {
+    throw Error(ErrorKind::usage,
+                "fourier features are learned from the rows of a FourierSource, where they are linear");
+  }
   const Estimator& estimator = *options.rules.estimator;
   if (!estimator.learning) throw Error(ErrorKind::usage, fmt::format("'{}' cannot be learned with", estimator.name));
   const auto policy = make_target_policy(start, source.schema(), "the start policy");  // throws where it does not fit

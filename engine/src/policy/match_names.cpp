@@ -27,12 +27,13 @@ std::vector<std::int64_t> places(const Names& names, const Names& wanted) {
 }
 
 /// out, a row of theta for `wanted` features, gets the coefficients of `row`, whose feature j is feature to[j] there.
-void spread_row(const double* row, const std::vector<std::int64_t>& to, FeatureMap map, std::int64_t wanted,
+void spread_row(const double* row, const std::vector<std::int64_t>& to, const Policy& policy, std::int64_t wanted,
                 double* out) {
   const auto features = static_cast<std::int64_t>(to.size());
   out[0] = row[0];
   for (std::int64_t j = 0; j < features; ++j) out[1 + to[static_cast<std::size_t>(j)]] = row[1 + j];
-  if (map == FeatureMap::linear) return;
+  if (policy.features == FeatureMap::fourier) std::copy_n(row + 1 + features, policy.fourier.width, out + 1 + wanted);
+  if (policy.features != FeatureMap::quadratic) return;
   for (std::int64_t j = 0; j < features; ++j) {
     for (std::int64_t k = j; k < features; ++k) {
       const auto [low, high] = std::minmax(to[static_cast<std::size_t>(j)], to[static_cast<std::size_t>(k)]);
@@ -52,13 +53,15 @@ void match_inputs(Policy& policy, const Names& columns, const std::string& name)
                 {.file = name});
   }
   const auto wanted = static_cast<std::int64_t>(columns.size());
-  const std::int64_t length = 1 + mapped_features(policy.features, wanted);
+  const std::int64_t length = 1 + mapped_features(policy, wanted);
   std::vector<double> theta(static_cast<std::size_t>(length * policy.outputs), 0.0);
   for (int k = 0; k < policy.outputs; ++k) {
-    spread_row(policy.theta.data() + k * policy.row_length(), to, policy.features, wanted, theta.data() + k * length);
+    spread_row(policy.theta.data() + k * policy.row_length(), to, policy, wanted, theta.data() + k * length);
   }
   policy.theta = std::move(theta);
   policy.inputs = columns;
+  // Frequencies were drawn in the order of the policy's own inputs.
+  if (policy.features == FeatureMap::fourier) policy.fourier.columns = to;
 }
 
 void match_actions(Policy& policy, const Names& actions, const std::string& name) {

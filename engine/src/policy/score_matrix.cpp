@@ -13,6 +13,9 @@
 namespace scrm {
 
 ScoreMatrix::ScoreMatrix(const Policy& policy, const Schema& schema) : policy_(policy) {
+  if (policy.features == FeatureMap::fourier) {
+    fourier_ = std::make_shared<const FourierTransform>(policy.fourier, schema.features);
+  }
   if (policy.features != FeatureMap::linear || policy.outputs == 0) return;
   const std::int64_t width = policy.row_length();
   if (!schema.sparse) {
@@ -35,7 +38,7 @@ ScoreMatrix::ScoreMatrix(const Policy& policy, const Schema& schema) : policy_(p
 
 void ScoreMatrix::scores(const Block& block, PolicyScratch& scratch, double* out) const {
   if (block.replays > 1) return replayed_scores(block, scratch, out);
-  if (block.sparse.indptr == nullptr && policy_.features != FeatureMap::linear)
+  if (block.sparse.indptr == nullptr && policy_.features == FeatureMap::quadratic)
     return mapped_scores(block, scratch, out);
   // A few rows at a time, whose contexts stay in cache for all outputs. All kBlockRows rows of a dense block, the
   // meaningless ones too, since kernels read whole columns.
@@ -74,10 +77,20 @@ void ScoreMatrix::mapped_scores(const Block& block, const ScoreRange& range) con
   for (int k = 0; k < range.outputs; ++k) std::fill_n(range.out + k * range.stride, range.rows, theta[k * width]);
   for (std::int64_t first = 0; first < width - 1; first += kColumns) {
     const std::int64_t count = std::min(kColumns, width - 1 - first);
-    mapped_context(block, first, count, panel, range.first_row, range.rows);
+    mapped_panel(block, first, count, range.first_row, range.rows, panel);
     add_context_scores({panel, FloatType::f64, range.rows, count, range.rows},
                        {theta + 1 + first, width, range.outputs, range.out, range.stride});
   }
+}
+
+void ScoreMatrix::mapped_panel(const Block& block, std::int64_t first, std::int64_t count, int first_row, int rows,
+                               double* out) const {
+  if (fourier_ == nullptr) return mapped_context(block, first, count, out, first_row, rows);
+  const std::int64_t plain = std::clamp<std::int64_t>(block.features - first, 0, count);
+  if (plain > 0) mapped_context(block, first, plain, out, first_row, rows);
+  if (plain == count) return;
+  fourier_->apply(context_tile(context_matrix(block), first_row, rows), first + plain - block.features, count - plain,
+                  out + plain * rows, rows);
 }
 
 /// Whole columns of the mapped context, made once for all outputs, of which there may be one.

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "scrm/engine/policy/target_policy.hpp"
+#include "scrm/kernels/scores/fourier_features.hpp"
 #include "scrm/kernels/scores/scores.hpp"
 
 namespace scrm {
@@ -32,8 +34,12 @@ class ScoreMatrix {
   void replayed_scores(const Block& block, PolicyScratch& scratch, double* out) const;
   void mapped_scores(const Block& block, const ScoreRange& range) const;
   void mapped_scores(const Block& block, PolicyScratch& scratch, double* out) const;
+  /// Columns [first, first + count) of φ(x), `rows` apart.
+  void mapped_panel(const Block& block, std::int64_t first, std::int64_t count, int first_row, int rows,
+                    double* out) const;
 
   Policy policy_;
+  std::shared_ptr<const FourierTransform> fourier_;
   std::vector<double> score_bound_;  // the largest |θ| of each column, where contexts go by tiles
   std::vector<double> by_feature_;   // sparse: [1 + features, K], so that one entry touches one contiguous run
 };

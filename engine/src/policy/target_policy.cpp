@@ -124,8 +124,9 @@ class ScoredPolicy final : public TargetPolicy {
         shared_contexts_(schema.replays > 1) {}
 
   void scores(const Block& block, PolicyScratch& scratch, double* out) const override {
-    if (kind_.format.theta == ThetaRows::one) return block_scores(block, policy().features, policy().theta.data(), out);
-    if (kind_.format.theta == ThetaRows::per_action) matrix_.scores(block, scratch, out);
+    const bool one = kind_.format.theta == ThetaRows::one && policy().features != FeatureMap::fourier;
+    if (one) return block_scores(block, policy().features, policy().theta.data(), out);
+    if (kind_.format.theta != ThetaRows::none) matrix_.scores(block, scratch, out);
   }
 
   bool has_tile_scores(const Block& block) const override {
@@ -194,7 +195,7 @@ class ScoredPolicy final : public TargetPolicy {
   std::size_t scratch_bytes() const override {
     constexpr std::size_t kColumnBytes = kBlockRows * sizeof(double);
     // Scores of mapped contexts go by panels, those of shared contexts have a column for contexts and one for rows.
-    const std::size_t panel = policy().features != FeatureMap::linear ? kPanelColumns * kColumnBytes : 0;
+    const std::size_t panel = policy().features == FeatureMap::quadratic ? kPanelColumns * kColumnBytes : 0;
     if (kind_.add_tile != nullptr && !shared_contexts_ && !has_label_probability()) return panel;
     return panel + (shared_contexts_ ? 2 : 1) * static_cast<std::size_t>(policy().outputs) * kColumnBytes;
   }
@@ -254,12 +255,29 @@ void require_fit(const Policy& policy, const PolicyKindDefinition& kind, const S
                             count_of(policy.row_length(), "number"), single ? "" : " a row"),
                 place);
   }
-  const std::int64_t wanted = 1 + mapped_features(policy.features, schema.features);
+  if (policy.features == FeatureMap::fourier && schema.sparse) {
+    throw Error(ErrorKind::data, "its fourier features need dense contexts, and the data's are sparse", place);
+  }
+  const FourierFeatures& fourier_map = policy.fourier;
+  const std::size_t inputs =
+      fourier_map.columns.empty() ? static_cast<std::size_t>(schema.features) : fourier_map.columns.size();
+  for (const std::vector<double>* numbers : {&fourier_map.centre, &fourier_map.spread}) {
+    if (numbers->empty() || numbers->size() == inputs ||
+        policy.row_length() != 1 + mapped_features(policy, schema.features))
+      continue;
+    throw Error(ErrorKind::data,
+                fmt::format("centre and spread of its fourier features have {}, for {}",
+                            count_of(numbers->size(), "number"), count_of(inputs, "feature")),
+                place);
+  }
+  const std::int64_t wanted = 1 + mapped_features(policy, schema.features);
   if (policy.row_length() != wanted) {
-    const std::string features = policy.features == FeatureMap::linear
-                                     ? count_of(schema.features, "feature")
-                                     : fmt::format("{} and their {}", count_of(schema.features, "feature"),
-                                                   count_of(wanted - 1 - schema.features, "product"));
+    const bool fourier = policy.features == FeatureMap::fourier;
+    const std::string features =
+        policy.features == FeatureMap::linear
+            ? count_of(schema.features, "feature")
+            : fmt::format("{} and {}{}", count_of(schema.features, "feature"), fourier ? "" : "their ",
+                          count_of(wanted - 1 - schema.features, fourier ? "fourier feature" : "product"));
     throw Error(ErrorKind::data,
                 fmt::format("theta has {}{}, the data needs {}: an intercept and {}",
                             count_of(policy.row_length(), "number"), single ? "" : " a row", wanted, features),

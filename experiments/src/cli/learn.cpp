@@ -2,6 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,6 +36,8 @@ struct LearnCommand {
   std::string out;
   bool overwrite = false;
   std::string start;
+  std::optional<std::int64_t> width, feature_seed;
+  std::optional<double> bandwidth;
   std::string scale = "0.5";
   std::string lambda = "auto";
   std::vector<double> lambda_grid;
@@ -61,6 +65,17 @@ void parse_scale(LearnCommand& command) {
   }
   if (request.min_scale && !request.learn_scale)
     fail_usage("--min-scale is where a learned scale ends; it needs --scale learned");
+}
+
+void parse_features(LearnCommand& command) {
+  LearningRequest& request = command.request;
+  const bool given = command.width || command.bandwidth || command.feature_seed;
+  if (given && request.features != FeatureMap::fourier)
+    fail_usage("--width, --bandwidth and --feature-seed belong to --features fourier");
+  FourierFeatures& map = request.fourier;
+  map.width = command.width.value_or(map.width);
+  map.bandwidth = command.bandwidth.value_or(map.bandwidth);
+  map.seed = static_cast<std::uint64_t>(command.feature_seed.value_or(0));
 }
 
 std::string output_path(const LearnCommand& command, double lambda, std::size_t policies) {
@@ -92,6 +107,7 @@ void run_learn(LearnCommand& command) {
   request.options.clip = number_or_auto(command.clip, "--clip");
   parse_lambda(command);
   parse_scale(command);
+  parse_features(command);
   if (!command.bound.empty()) request.options.minimize.bound = parse_range(command.bound, "--bound");
   prepare_outputs(command);
   const Stopwatch watch;
@@ -125,12 +141,26 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
     learnable.push_back(&kind);
     names.emplace_back(kind.format.kind.name());
   }
-  const std::map<std::string, FeatureMap> maps = {{"linear", FeatureMap::linear}, {"quadratic", FeatureMap::quadratic}};
+  const std::map<std::string, FeatureMap> maps = {
+      {"linear", FeatureMap::linear}, {"quadratic", FeatureMap::quadratic}, {"fourier", FeatureMap::fourier}};
   app.add_option("--kind", command.request.kind, names_of_kinds(learnable) + "; default: what suits the actions")
       ->check(CLI::IsMember(names).description(""))
       ->type_name("K");
-  choose_among(app.add_option("--features", command.request.features, "linear or quadratic; default linear"), maps)
+  choose_among(app.add_option("--features", command.request.features,
+                              "linear, quadratic, or fourier (linear, and random features of a gaussian kernel); "
+                              "default linear"),
+               maps)
       ->type_name("MAP");
+  app.add_option("--width", command.width, "Random features of fourier; default 256")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
+      ->type_name("N");
+  app.add_option("--bandwidth", command.bandwidth,
+                 "Of their kernel, in standard deviations; default the root of the number of features")
+      ->check(CLI::PositiveNumber)
+      ->type_name("X");
+  app.add_option("--feature-seed", command.feature_seed, "Seed of their frequencies; default 0")
+      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("S");
   app.add_option("--scale", command.scale,
                  "Standard deviation of gaussian, or of log a for lognormal; learned: it is learned too, from half of "
                  "the logged actions' spread on. Default 0.5")

@@ -16,10 +16,11 @@ constexpr double kRowsShare = 0.7;
 
 }  // namespace
 
-LearningRows::LearningRows(Dataset dataset, const std::vector<PolicyFile>& logging, bool skip_bad_rows,
-                           const TaskOptions& task)
+LearningRows::LearningRows(Dataset dataset, const std::vector<PolicyFile>& logging, const MakeFourier& fourier,
+                           bool skip_bad_rows, const TaskOptions& task)
     : fingerprint_(scrm::fingerprint(dataset)), shards_(std::move(dataset)), files_(&shards_) {
   if (!logging.empty()) balance(logging, task);
+  if (fourier) expand(fourier, task);
   hold(skip_bad_rows, task);
 }
 
@@ -36,8 +37,16 @@ void LearningRows::balance(const std::vector<PolicyFile>& logging, const TaskOpt
   files_ = balanced_.get();
 }
 
+void LearningRows::expand(const MakeFourier& fourier, const TaskOptions& task) {
+  fourier_ = fourier(*files_);
+  task.ledger().charge(FourierTransform::bytes(fourier_->width, schema().features),
+                       fmt::format("{} fourier features", fourier_->width), "a smaller --width");
+  expanded_ = std::make_unique<FourierSource>(*files_, *fourier_);
+  files_ = expanded_.get();
+}
+
 void LearningRows::hold(bool skip_bad_rows, const TaskOptions& task) {
-  double bytes = static_cast<double>(files_->blocks()) * static_cast<double>(block_buffer_bytes(schema()));
+  double bytes = static_cast<double>(files_->blocks()) * static_cast<double>(block_buffer_bytes(files_->schema()));
   // Entries of sparse rows are not in that number; the files are a fair guess at their size.
   for (const Shard& shard : shards_.dataset().shards())
     bytes += schema().sparse ? 2 * static_cast<double>(shard.bytes) : 0;

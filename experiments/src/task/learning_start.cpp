@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scrm/engine/pass/fourier_source.hpp"
 #include "scrm/engine/policy/match_names.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
 #include "scrm/io/file/error.hpp"
@@ -44,11 +45,12 @@ Moments logged_centres(Source& source, const PolicyKindDefinition& kind, const L
 Policy described_policy(const PolicyKindDefinition& kind, const Schema& schema, const LearningRequest& request,
                         const TaskOptions& task) {
   const std::int64_t outputs = kind.format.theta == ThetaRows::per_action ? schema.num_actions : 1;
-  const std::int64_t parameters = outputs * (1 + mapped_features(request.features, schema.features));
+  const FeatureMap map = request.features == FeatureMap::fourier ? FeatureMap::linear : request.features;
+  const std::int64_t parameters = outputs * (1 + mapped_features(map, schema.features));
   // It is copied once before the search begins.
   task.ledger().charge(static_cast<std::size_t>(parameters) * 2 * sizeof(double),
                        fmt::format("a policy of {} parameters", parameters), "linear --features");
-  Policy policy = zero_policy(kind.format.kind, request.features, schema);
+  Policy policy = zero_policy(kind.format.kind, map, schema);
   policy.scale = request.scale;
   if (kind.format.epsilon) policy.epsilon = request.epsilon;
   policy.mixing = request.mixing;
@@ -69,6 +71,8 @@ LearningStart learning_start(Source& source, const LearningRequest& request, con
   const bool given = request.start.has_value(), learned = request.learn_scale;
   LearningStart start;
   if (given) start.policy = match_names(request.start->policy, schema, request.start->name);
+  // Its features are among the columns by now.
+  if (start.policy.features == FeatureMap::fourier) start.policy = as_linear(std::move(start.policy));
   const PolicyKindDefinition& kind = given                  ? policy_kind(start.policy.kind)
                                      : request.kind.empty() ? kind_for(schema.action_kind)
                                                             : policy_kind(PolicyKind(request.kind));

@@ -10,6 +10,7 @@
 #include "scrm/engine/pass/masked_source.hpp"
 #include "scrm/engine/pass/row_split.hpp"
 #include "scrm/engine/policy/exploration.hpp"
+#include "scrm/engine/policy/match_names.hpp"
 #include "scrm/engine/schedule/threads.hpp"
 #include "scrm/io/file/error.hpp"
 #include "task/learning_rows.hpp"
@@ -21,12 +22,34 @@ namespace {
 // Of what a progress bar counts.
 constexpr double kProgressSteps = 1000;
 
-/// What the policy file says besides parameters: names, and which rows it has seen.
-Policy with_names(Policy policy, const Schema& schema, const Training& training) {
+/// What the policy file says besides parameters: names, which rows it has seen, and what its features are.
+Policy with_names(Policy policy, const LearningRows& rows, const Training& training) {
+  const Schema& schema = rows.schema();
+  if (rows.fourier()) policy = as_fourier(std::move(policy), *rows.fourier());
   policy.inputs = schema.context_columns;
   policy.actions = schema.action_names;
   policy.training = training;
   return policy;
+}
+
+/// How the map is made, where the request or its start asks for one.
+LearningRows::MakeFourier make_fourier(const LearningRequest& request, const TaskOptions& task) {
+  if (request.start) {
+    const Policy& start = request.start->policy;
+    if (start.features != FeatureMap::fourier) return {};
+    return [&start, &name = request.start->name](Source& source) {
+      const Policy matched = match_names(start, source.schema(), name);
+      if (matched.fourier.columns.empty()) return start.fourier;
+      throw Error(ErrorKind::data,
+                  "a start with fourier features needs the data's own columns, in the same order; they differ",
+                  {.file = name});
+    };
+  }
+  if (request.features != FeatureMap::fourier) return {};
+  return [&request, &task](Source& source) {
+    return standardized_fourier(source, request.fourier.width, request.fourier.bandwidth, request.fourier.seed,
+                                task.pass("reading"), request.options.skip_bad_rows);
+  };
 }
 
 PassOptions learning_pass(const TaskOptions& task, LearnOptions& options) {
@@ -91,7 +114,8 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
   if (!(request.holdout >= 0 && request.holdout < 1)) {
     throw Error(ErrorKind::usage, fmt::format("--holdout is {}, but must lie in [0, 1)", request.holdout));
   }
-  LearningRows rows(std::move(dataset), request.logging_policies, options.skip_bad_rows, task);
+  LearningRows rows(std::move(dataset), request.logging_policies, make_fourier(request, task), options.skip_bad_rows,
+                    task);
   Source& source = rows.source();
   const Schema& schema = rows.schema();
   Learned learned;
@@ -119,7 +143,7 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
     LearnOutcome outcome{found, path(found.lambda, learned.report.policies.size())};
     outcome.exploration = measure_exploration(source, found.policy, pass);
     if (context.held_out_rows > 0) add_held_out(source, held_out, learned.report, request, task, outcome);
-    learned.policies.push_back(with_names(found.policy, schema, training));
+    learned.policies.push_back(with_names(found.policy, rows, training));
     learned.outcomes.push_back(std::move(outcome));
   }
   context.labels = schema.action_kind == ActionKind::multilabel;

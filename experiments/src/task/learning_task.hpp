@@ -16,6 +16,9 @@ namespace scrm {
 struct LearningRequest {
   std::string kind;  ///< empty: what suits the actions
   FeatureMap features = FeatureMap::linear;
+  /// Of FeatureMap::fourier; width and seed are the request's, bandwidth 0 stands for the root of the number of
+  /// features, and centre and spread come from the rows.
+  FourierFeatures fourier = {.width = 256, .bandwidth = 0, .seed = 0};
   Mixing mixing = Mixing::joint;
   double scale = 0.5;
   bool learn_scale = false;              ///< the scale is learned too, from the logged actions' on

@@ -20,16 +20,18 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-const Names kFeatureMaps = {"linear", "quadratic"};
+const Names kFeatureMaps = {"linear", "quadratic", "fourier"};
 const Names kMixings = {"joint", "label"};
-const Names kKeys = {"kind", "features", "scale", "epsilon", "mixing", "inputs", "actions", "theta", "training"};
+const Names kKeys = {"kind",  "features", "width",  "bandwidth", "feature_seed", "centre", "spread",
+                     "scale", "epsilon",  "mixing", "inputs",    "actions",      "theta",  "training"};
+const Names kFourierKeys = {"width", "bandwidth", "feature_seed", "centre", "spread"};
 const Names kTrainingKeys = {"rows", "holdout", "seed", "begins", "by"};
 
 /// The text of a policy file on its way to a Policy; every error names the file and a line.
 class PolicyReader {
  public:
   PolicyReader(const std::string& path, std::span<const PolicyFormat> kinds, std::size_t memory)
-      : file_(path, "policy", memory), kinds_(kinds) {}
+      : file_(path, "policy", memory), kinds_(kinds), memory_(memory) {}
 
   Policy read();
 
@@ -43,6 +45,9 @@ class PolicyReader {
   /// The names of the kinds that `mixing` belongs to.
   std::string kinds_with_mixing() const;
   void read_settings(const PolicyFormat& format, Policy& policy) const;
+  void read_fourier(const PolicyFormat& format, Policy& policy) const;
+  std::vector<double> numbers(std::string_view key) const;
+  void check_fourier_inputs(const toml::node& theta, const Policy& policy) const;
   void read_theta(const PolicyFormat& format, Policy& policy) const;
   void read_rows(const toml::array& rows, Policy& policy) const;
   void check_row_length(const toml::node& theta, const Policy& policy) const;
@@ -51,6 +56,7 @@ class PolicyReader {
 
   TomlFile file_;
   std::span<const PolicyFormat> kinds_;
+  std::size_t memory_;
   toml::table table_;
 };
 
@@ -104,6 +110,71 @@ void PolicyReader::read_settings(const PolicyFormat& format, Policy& policy) con
          fmt::format("{} policies cannot be mixed with uniform; leave it out", format.kind.name()));
 }
 
+std::vector<double> PolicyReader::numbers(std::string_view key) const {
+  std::vector<double> out;
+  const toml::node* node = table_.get(key);
+  if (node == nullptr) return out;
+  const toml::array* list = node->as_array();
+  if (list == nullptr || list->empty()) fail(node, key, "must be a list of numbers, one for each feature");
+  for (std::size_t i = 0; i < list->size(); ++i) out.push_back(element((*list)[i], fmt::format("{}[{}]", key, i)));
+  return out;
+}
+
+void PolicyReader::read_fourier(const PolicyFormat& format, Policy& policy) const {
+  if (policy.features != FeatureMap::fourier || format.theta == ThetaRows::none) {
+    for (const std::string& key : kFourierKeys)
+      if (table_.contains(key)) fail(table_.get(key), key, "belongs to features = \"fourier\"; leave it out");
+    return;
+  }
+  const auto whole = [&](const char* key, std::int64_t least) {
+    const toml::node* node = table_.get(key);
+    if (node == nullptr) fail(nullptr, key, "is missing; fourier features need width, bandwidth and feature_seed");
+    const auto value = node->value_exact<std::int64_t>();
+    if (!value || *value < least) fail(node, key, fmt::format("must be a whole number of at least {}", least));
+    return *value;
+  };
+  FourierFeatures& map = policy.fourier;
+  map.width = whole("width", 1);
+  map.seed = static_cast<std::uint64_t>(whole("feature_seed", 0));
+  const auto bandwidth = number("bandwidth");
+  if (!bandwidth) fail(nullptr, "bandwidth", "is missing; fourier features need width, bandwidth and feature_seed");
+  map.bandwidth = *bandwidth;
+  if (!(map.bandwidth > 0))
+    fail(table_.get("bandwidth"), "bandwidth", fmt::format("must be above zero, not {}", map.bandwidth));
+  map.centre = numbers("centre");
+  map.spread = numbers("spread");
+  for (std::size_t j = 0; j < map.spread.size(); ++j) {
+    if (!(map.spread[j] > 0))
+      fail(table_.get("spread"), fmt::format("spread[{}]", j),
+           fmt::format("must be above zero, not {}", map.spread[j]));
+  }
+}
+
+/// The row of theta says how many features there are: what is left beside intercept and width.
+void PolicyReader::check_fourier_inputs(const toml::node& theta, const Policy& policy) const {
+  const std::int64_t inputs = policy.row_length() - 1 - policy.fourier.width;
+  if (inputs < 1) {
+    fail(&theta, "theta",
+         fmt::format("{} numbers are too few for fourier features of width {}, which need 1 + d + {} of them for d "
+                     "features",
+                     policy.row_length(), policy.fourier.width, policy.fourier.width));
+  }
+  // A frequency for each feature and each input, which no file spells out.
+  if (static_cast<double>(inputs) * static_cast<double>(policy.fourier.width) * sizeof(double) >
+      static_cast<double>(memory_)) {
+    fail(table_.get("width"), "width",
+         fmt::format("{} fourier features of {} take more memory than there is; use fewer", policy.fourier.width,
+                     count_of(inputs, "feature")));
+  }
+  for (const auto& [key, list] :
+       {std::pair("centre", &policy.fourier.centre), std::pair("spread", &policy.fourier.spread)}) {
+    if (list->empty() || static_cast<std::int64_t>(list->size()) == inputs) continue;
+    fail(table_.get(key), key,
+         fmt::format("has {}, but theta has room for {}", count_of(list->size(), "number"),
+                     count_of(inputs, "feature")));
+  }
+}
+
 void PolicyReader::read_rows(const toml::array& rows, Policy& policy) const {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::string name = fmt::format("theta[{}]", i);
@@ -124,6 +195,7 @@ void PolicyReader::read_rows(const toml::array& rows, Policy& policy) const {
 }
 
 void PolicyReader::check_row_length(const toml::node& theta, const Policy& policy) const {
+  if (policy.features == FeatureMap::fourier) return check_fourier_inputs(theta, policy);
   if (policy.features == FeatureMap::linear) return;
   std::int64_t features = 0;
   while (1 + mapped_features(policy.features, features) < policy.row_length()) ++features;
@@ -169,10 +241,10 @@ void PolicyReader::read_names(const PolicyFormat& format, Policy& policy) const 
   policy.actions = file_.names(table_, "actions");
   if (format.theta == ThetaRows::none) return;
   const auto inputs = static_cast<std::int64_t>(policy.inputs.size());
-  if (inputs > 0 && 1 + mapped_features(policy.features, inputs) != policy.row_length()) {
+  if (inputs > 0 && 1 + mapped_features(policy, inputs) != policy.row_length()) {
     fail(table_.get("inputs"), "inputs",
          fmt::format("has {}, which take {} numbers a row of theta; there are {}", count_of(inputs, "name"),
-                     1 + mapped_features(policy.features, inputs), policy.row_length()));
+                     1 + mapped_features(policy, inputs), policy.row_length()));
   }
   if (policy.actions.empty()) return;
   if (format.theta == ThetaRows::one)
@@ -219,6 +291,7 @@ Policy PolicyReader::read() {
   const PolicyFormat& format = read_kind();
   Policy policy;
   read_settings(format, policy);
+  read_fourier(format, policy);
   read_theta(format, policy);
   read_names(format, policy);
   read_training(policy);

@@ -56,6 +56,24 @@ std::string training_text(const Policy& policy) {
       std::bit_cast<std::int64_t>(training.begins), training.by_cluster ? "by       = \"cluster\"\n" : "");
 }
 
+const char* name_of(FeatureMap map) {
+  return map == FeatureMap::linear ? "linear" : map == FeatureMap::quadratic ? "quadratic" : "fourier";
+}
+
+std::string fourier_text(const Policy& policy) {
+  if (policy.features != FeatureMap::fourier) return "";
+  const FourierFeatures& map = policy.fourier;
+  std::string text = fmt::format("width    = {}\nbandwidth = {}\nfeature_seed = {}\n", map.width, digits(map.bandwidth),
+                                 std::bit_cast<std::int64_t>(map.seed));
+  const auto add = [&text](const char* key, const std::vector<double>& numbers) {
+    if (!numbers.empty())
+      text += fmt::format("{}   = {}\n", key, list(numbers.data(), static_cast<std::int64_t>(numbers.size())));
+  };
+  add("centre", map.centre);
+  add("spread", map.spread);
+  return text;
+}
+
 void require_writable(const Policy& policy, const PolicyFormat& format) {
   const auto reject = [](const std::string& what) {
     throw Error(ErrorKind::run, "a policy cannot be written to a file: " + what);
@@ -64,6 +82,8 @@ void require_writable(const Policy& policy, const PolicyFormat& format) {
     if (!std::isfinite(value)) reject(fmt::format("theta has the value {}", value));
   if (!std::isfinite(policy.scale) || !std::isfinite(policy.epsilon)) reject("scale or epsilon is not finite");
   if (format.theta == ThetaRows::none) return;
+  if (policy.features == FeatureMap::fourier && !policy.fourier.columns.empty())
+    reject("its fourier features belong to columns in another order");
   if (policy.outputs < 1 || policy.theta.empty() || policy.theta.size() % static_cast<std::size_t>(policy.outputs) != 0)
     reject(fmt::format("{} numbers make no {} equal rows of theta", policy.theta.size(), policy.outputs));
 }
@@ -79,7 +99,8 @@ std::string policy_text(const Policy& policy, const PolicyFormat& format, const 
   if (!policy.inputs.empty()) text += "inputs   = " + list(policy.inputs) + "\n";
   if (!policy.actions.empty()) text += "actions  = " + list(policy.actions) + "\n";
   if (format.theta == ThetaRows::none) return text + training_text(policy);
-  text += fmt::format("features = \"{}\"\n", policy.features == FeatureMap::linear ? "linear" : "quadratic");
+  text += fmt::format("features = \"{}\"\n", name_of(policy.features));
+  text += fourier_text(policy);
   if (!format.scale.empty()) text += fmt::format("scale    = {}\n", digits(policy.scale));
   if (format.epsilon) text += fmt::format("epsilon  = {}\n", digits(policy.epsilon));
   if (format.mixing) text += fmt::format("mixing   = \"{}\"\n", policy.mixing == Mixing::joint ? "joint" : "label");

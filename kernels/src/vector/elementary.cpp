@@ -32,6 +32,10 @@ void log_array_impl(const double* in, double* out, int n) {
   map_array(in, out, n, [](F64 d, V64 x) HWY_ATTR { return log_nonnegative(d, x); });
 }
 
+void cos_array_impl(const double* in, double* out, int n) {
+  map_array(in, out, n, [](F64 d, V64 x) HWY_ATTR { return cos_unbounded(d, x); });
+}
+
 }  // namespace scrm::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -42,6 +46,7 @@ HWY_AFTER_NAMESPACE();
 namespace scrm {
 HWY_EXPORT(exp_array_impl);
 HWY_EXPORT(log_array_impl);
+HWY_EXPORT(cos_array_impl);
 
 void exp_array(const double* in, double* out, int n) noexcept {
   assert(n >= 0 && (n == 0 || (in != nullptr && out != nullptr)));
@@ -53,6 +58,12 @@ void log_array(const double* in, double* out, int n) noexcept {
   assert(n >= 0 && (n == 0 || (in != nullptr && out != nullptr)));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(log_array_impl)(in, out, n);
+}
+
+void cos_array(const double* in, double* out, int n) noexcept {
+  assert(n >= 0 && (n == 0 || (in != nullptr && out != nullptr)));
+  ensure_isa();
+  HWY_DYNAMIC_DISPATCH(cos_array_impl)(in, out, n);
 }
 
 }  // namespace scrm

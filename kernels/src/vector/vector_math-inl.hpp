@@ -1,4 +1,4 @@
-/// exp and log on vectors with their edges: included once per instruction set by the kernels that need them.
+/// exp, log and cos on vectors with their edges: included once per instruction set by the kernels that need them.
 #if defined(SCRM_VECTOR_MATH_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef SCRM_VECTOR_MATH_INL_HPP
 #undef SCRM_VECTOR_MATH_INL_HPP
@@ -101,6 +101,24 @@ HWY_INLINE V64 exp_unbounded(F64 d, V64 x) {
 HWY_INLINE V64 log_nonnegative(F64 d, V64 x) {
   const auto zero = hn::Eq(x, hn::Zero(d));
   return hn::IfThenElse(zero, hn::Set(d, -HUGE_VAL), hn::Log(d, x));
+}
+
+// Highway's Cos reduces its argument by π in a few parts, which is exact enough up to 39,000.
+constexpr double kVectorCosLimit = 30000.0;
+
+HWY_INLINE V64 cos_unbounded(F64 d, V64 x) {
+  const auto bounded = hn::Le(hn::Abs(x), hn::Set(d, kVectorCosLimit));
+  if (HWY_LIKELY(hn::AllTrue(d, bounded))) return hn::Cos(d, x);
+  // Only the other lanes, and what is no number, go another way: what an element gets must not depend on its
+  // neighbours.
+  HWY_ALIGN double lanes[HWY_MAX_BYTES / sizeof(double)];
+  HWY_ALIGN double results[HWY_MAX_BYTES / sizeof(double)];
+  hn::Store(x, d, lanes);
+  hn::Store(hn::Cos(d, hn::IfThenElseZero(bounded, x)), d, results);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
+    if (!(std::abs(lanes[i]) <= kVectorCosLimit)) results[i] = std::cos(lanes[i]);
+  }
+  return hn::Load(d, results);
 }
 
 // log N(x; mean, scale²) of z = (x − mean) / scale, with the scale-only part from log_normal_norm(scale).

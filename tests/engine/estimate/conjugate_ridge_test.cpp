@@ -188,3 +188,42 @@ TEST_CASE("conjugate ridge: the same bits on any number of threads, and features
   for (std::size_t i = 0; i < kBlockRows; ++i)
     CHECK(other[kBlockRows + i] == doctest::Approx(one[kBlockRows + i]).epsilon(0.05));
 }
+
+TEST_CASE("conjugate ridge: losses of a fold change nothing of what its rows are predicted by, the penalty included") {
+  for (const ActionKind kind : {ActionKind::multilabel, ActionKind::categorical}) {
+    LoggedRows rows = linear_rows(kind, 300, 5, 3, 3);
+    // A feature that says nothing and is large: units of their own are better by far, whatever the losses of a fold.
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rows.rows); ++i) rows.context[5 * i + 4] *= 100;
+    MemorySource source = shared_source(rows, kReplays);
+    const Folds folds(source);
+    const std::unique_ptr<BlockLoader> loader = source.make_loader();
+    const std::unique_ptr<BlockGroup> group = source.fetch(0, 1);
+    Audit audit;
+    const Folds::OfRows of_rows = folds.of_rows(source.load(*group, 0, *loader, audit));
+    const auto model = fit_ridge_model(source, {}, {});
+    const std::vector<double> before = columns_of(source, *model);
+    constexpr int kFold = 3;
+    for (std::int64_t i = 0; i < rows.rows; ++i) {
+      // Noise that no model predicts: had the fold a say, its penalty would be large.
+      if (of_rows[static_cast<std::size_t>(i)] == kFold)
+        rows.loss[static_cast<std::size_t>(i)] = std::sin(static_cast<double>(i * i)) * 2;
+    }
+    MemorySource changed = shared_source(rows, kReplays);
+    const auto other = fit_ridge_model(changed, {}, {});
+    const std::vector<double> after = columns_of(changed, *other);
+    int same = 0, different = 0;
+    for (std::int64_t i = 0; i < rows.rows; ++i) {
+      for (std::int64_t o = 0; o < model->coefficient_columns(); ++o) {
+        const auto at = static_cast<std::size_t>(o * kBlockRows + i);
+        if (of_rows[static_cast<std::size_t>(i)] == kFold) {
+          CHECK(after[at] == before[at]);
+          ++same;
+        } else {
+          different += after[at] != before[at] ? 1 : 0;
+        }
+      }
+    }
+    CHECK(same > 0);
+    CHECK(different > 0);
+  }
+}

@@ -8,13 +8,8 @@
 #include <span>
 #include <utility>
 
-#include "estimate/model/design_rows.hpp"
+#include "estimate/model/fold_products.hpp"
 #include "estimate/model/shifted_search.hpp"
-#include "pass/pass_plan.hpp"
-#include "pass/pool.hpp"
-#include "policy/kinds/policy_kinds.hpp"
-#include "policy/score_matrix.hpp"
-#include "policy/theta_gradient.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"
 
 namespace scrm {
@@ -69,91 +64,6 @@ class Coordinates {
   std::vector<RidgeUnit> units_;
 };
 
-Policy scorer(const Vector& theta, int outputs) {
-  Policy policy;
-  policy.kind = PolicyKind::softmax;  // a score for each output
-  policy.outputs = outputs;
-  policy.theta = theta;
-  return policy;
-}
-
-/// For each fold and its θ, Σ_i v_i f_o (1, x_i) over the rows outside the fold: v is the prediction by θ, or, without
-/// any θ, the loss less `means`, of which each fold has its own, or `mean` where none is left out.
-class FoldProducts final : public SizedReduction {
- public:
-  struct Sums final : Partial {
-    Vector values;
-  };
-
-  FoldProducts(const DesignRows& rows, const Schema& schema, std::size_t size, std::span<const int> folds,
-               std::span<const Vector> thetas, const std::array<double, Folds::kCount>& means, double mean)
-      : rows_(rows), size_(size), folds_(folds), means_(means), mean_(mean) {
-    for (const Vector& theta : thetas) matrices_.emplace_back(scorer(theta, rows.outputs()), schema);
-  }
-
-  ReductionBytes bytes() const override {
-    const auto outputs = static_cast<std::size_t>(rows_.outputs());
-    ReductionBytes bytes;
-    // A matrix has a copy by features where contexts are sparse, and products are by features first.
-    bytes.fixed = 2 * folds_.size() * size_ * sizeof(double);
-    bytes.partial = folds_.size() * size_ * sizeof(double);
-    bytes.scratch = (2 * outputs * kBlockRows + size_ + kBlockRows) * sizeof(double);
-    bytes.help = kRidgeMemoryHelp;
-    return bytes;
-  }
-
-  std::unique_ptr<Partial> make() const override {
-    auto partial = std::make_unique<Sums>();
-    partial->values.resize(folds_.size() * size_);
-    return partial;
-  }
-
-  void compute(const Block& block, Partial& out) const override {
-    const Pool<PolicyScratch>::Lease scratch = scratch_.lease();
-    double* columns = scratch->columns(PolicyScratch::kCallerSlot, rows_.outputs());
-    alignas(kColumnAlignment) double values[kBlockRows];
-    const DesignRows::OfBlock of_rows = rows_.of(block);
-    for (std::size_t at = 0; at < folds_.size(); ++at) {
-      if (matrices_.empty()) {
-        const double mean = folds_[at] != Folds::kNone ? means_[static_cast<std::size_t>(folds_[at])] : mean_;
-        for (int i = 0; i < block.rows; ++i) values[i] = block.loss[i] - mean;
-      } else {
-        matrices_[at].scores(block, *scratch, columns);
-        rows_.predict(block, columns, values);
-      }
-      for (std::size_t i = 0; i < static_cast<std::size_t>(block.rows); ++i) {
-        if (of_rows.keep[i] == 0 || of_rows.folds[i] == folds_[at]) values[i] = 0;
-      }
-      rows_.whiten(block, of_rows.keep.data(), values);
-      for (int o = 0; o < rows_.outputs(); ++o) {
-        for (int i = 0; i < block.rows; ++i) columns[cell(o, i)] = rows_.factor(block, o, i) * values[i];
-        std::fill(columns + cell(o, block.rows), columns + cell(o, kBlockRows), 0.0);
-      }
-      theta_gradient(block, FeatureMap::linear, columns, rows_.outputs(), *scratch,
-                     static_cast<Sums&>(out).values.data() + at * size_);
-    }
-  }
-
-  void merge(Partial& earlier, const Partial& later) const override {
-    Vector& into = static_cast<Sums&>(earlier).values;
-    const Vector& from = static_cast<const Sums&>(later).values;
-    for (std::size_t j = 0; j < into.size(); ++j) into[j] += from[j];
-  }
-
-  void transfer(Partial& sums, ByteStream& bytes) const override {
-    scrm::transfer(bytes, static_cast<Sums&>(sums).values);
-  }
-
- private:
-  const DesignRows& rows_;
-  std::size_t size_;
-  std::span<const int> folds_;
-  const std::array<double, Folds::kCount>& means_;
-  double mean_;
-  std::vector<ScoreMatrix> matrices_;
-  mutable Pool<PolicyScratch> scratch_;
-};
-
 class ConjugateFit {
  public:
   ConjugateFit(Source& source, const RidgeShape& shape, const RidgeUnits& units, const Folds& folds,
@@ -164,9 +74,9 @@ class ConjugateFit {
         rows_(shape, units, folds, options.rows),
         size_(static_cast<std::size_t>(shape.context_width) * static_cast<std::size_t>(rows_.outputs())),
         pass_(pass) {
-    // Solutions and directions of every penalty, in every fold, and a few vectors more.
+    // Solutions and directions of every penalty, in every fold, a few vectors more, and solutions that were kept.
     MemoryLedger ledger(pass.memory);
-    ledger.charge((2 * kPenalties + 6) * Folds::kCount * size_ * sizeof(double), "a ridge model of many features",
+    ledger.charge((3 * kPenalties + 6) * Folds::kCount * size_ * sizeof(double), "a ridge model of many features",
                   kRidgeMemoryHelp);
     pass_.memory = ledger.left();
     find_means(options.skip_bad_rows);
@@ -174,122 +84,170 @@ class ConjugateFit {
 
   ConjugateRidge fit(bool cross_fitted) {
     const Coordinates own(shape_, units_, false), common(shape_, units_, true);
-    const std::array<int, 1> first = {0};
-    const Trial with_own = solve(own, first), with_common = solve(common, first);
-    const bool together = least(with_common.errors) < least(with_own.errors);
+    const std::array<LeftOut, 1> first = {{{0}}};
+    Thetas with_own = solve(own, first).front(), with_common = solve(common, first).front();
+    const Vector own_errors = held_errors(first[0], 0, with_own), common_errors = held_errors(first[0], 0, with_common);
+    const bool together = least(common_errors) < least(own_errors);
     const Coordinates& best = together ? common : own;
-    Trial all = together ? with_common : with_own;
-    constexpr std::array<int, Folds::kCount - 1> kOthers = {1, 2, 3, 4};
-    Trial others = solve(best, kOthers);
-    for (std::size_t s = 0; s < all.errors.size(); ++s) all.errors[s] += others.errors[s];
-    for (std::vector<Vector>& one : others.thetas) all.thetas.push_back(std::move(one));
-    // The larger of equals.
-    const auto chosen = std::min_element(all.errors.rbegin(), all.errors.rend());
-    const auto step = static_cast<int>(all.errors.rend() - chosen) - 1;
-    if (!cross_fitted) {
-      const std::array<int, 1> none = {Folds::kNone};
-      all.thetas.assign(Folds::kCount, solve(best, none).thetas.front());
-      means_.fill(mean_);
+    std::vector<Thetas> thetas;
+    thetas.push_back(std::move(together ? with_common : with_own));
+    std::array<int, Folds::kCount> steps;
+    constexpr std::array<LeftOut, Folds::kCount - 1> kOthers = {{{1}, {2}, {3}, {4}}};
+    for (Thetas& one : solve(best, kOthers)) thetas.push_back(std::move(one));
+    if (cross_fitted) {
+      steps = nested_steps(best);
+    } else {
+      Vector errors = together ? common_errors : own_errors;
+      for (const LeftOut& left : kOthers)
+        add(held_errors(left, left.first, thetas[static_cast<std::size_t>(left.first)]), errors);
+      steps.fill(best_step(errors));
+      const std::array<LeftOut, 1> none = {};
+      thetas.assign(Folds::kCount, solve(best, none).front());
     }
-    ConjugateRidge out{{}, penalty_at(step)};
-    for (int fold = 0; fold < Folds::kCount; ++fold) {
-      Vector& theta = all.thetas[static_cast<std::size_t>(fold)][static_cast<std::size_t>(step)];
-      // Losses were measured from their mean: categories have an intercept each, others share the first.
-      const bool categorical = shape_.kind == ActionKind::categorical;
-      for (std::size_t at = 0; at < (categorical ? theta.size() : 1);
-           at += static_cast<std::size_t>(shape_.context_width))
-        theta[at] += means_[static_cast<std::size_t>(fold)];
-      out.theta.push_back(std::move(theta));
-    }
-    return out;
+    return in_own_units(thetas, steps, cross_fitted);
   }
 
  private:
-  /// θ of some folds for every penalty, and the squared errors of these folds' rows.
-  struct Trial {
-    std::vector<std::vector<Vector>> thetas;
-    Vector errors;
-  };
+  /// θ of one model for every penalty.
+  using Thetas = std::vector<Vector>;
 
   static double least(const Vector& errors) { return *std::min_element(errors.begin(), errors.end()); }
+  static void add(const Vector& from, Vector& into) {
+    for (std::size_t s = 0; s < into.size(); ++s) into[s] += from[s];
+  }
+  /// The larger of equals.
+  static int best_step(const Vector& errors) {
+    return static_cast<int>(errors.rend() - std::min_element(errors.rbegin(), errors.rend())) - 1;
+  }
+
+  /// The penalty of each fold, by models that have not seen it: each other fold in turn is left out too, and predicted.
+  /// One model serves both of its folds, so that there are ten, five at a time.
+  std::array<int, Folds::kCount> nested_steps(const Coordinates& coordinates) {
+    std::array<Vector, Folds::kCount> errors;
+    errors.fill(Vector(kPenalties));
+    constexpr int kDistances = Folds::kCount / 2;
+    for (int distance = 1; distance <= kDistances; ++distance) {
+      std::array<LeftOut, Folds::kCount> pairs;
+      for (int fold = 0; fold < Folds::kCount; ++fold)
+        pairs[static_cast<std::size_t>(fold)] = {fold, (fold + distance) % Folds::kCount};
+      const std::vector<Thetas> thetas = solve(coordinates, pairs);
+      for (std::size_t p = 0; p < pairs.size(); ++p) {
+        const auto [one, other] = pairs[p];
+        add(held_errors(pairs[p], other, thetas[p]), errors[static_cast<std::size_t>(one)]);
+        add(held_errors(pairs[p], one, thetas[p]), errors[static_cast<std::size_t>(other)]);
+      }
+    }
+    std::array<int, Folds::kCount> steps;
+    for (std::size_t fold = 0; fold < steps.size(); ++fold) steps[fold] = best_step(errors[fold]);
+    return steps;
+  }
+
+  /// Losses were measured from their mean: categories have an intercept each, others share the first.
+  ConjugateRidge in_own_units(std::vector<Thetas>& thetas, std::array<int, Folds::kCount> steps, bool cross_fitted) {
+    ConjugateRidge out;
+    for (int fold = 0; fold < Folds::kCount; ++fold) {
+      const auto at_fold = static_cast<std::size_t>(fold);
+      Vector& theta = thetas[at_fold][static_cast<std::size_t>(steps[at_fold])];
+      const LeftOut left = cross_fitted ? LeftOut{fold} : LeftOut{};
+      const bool categorical = shape_.kind == ActionKind::categorical;
+      for (std::size_t at = 0; at < (categorical ? theta.size() : 1);
+           at += static_cast<std::size_t>(shape_.context_width))
+        theta[at] += mean_without(left);
+      out.theta.push_back(std::move(theta));
+      for (int other = 0; other < Folds::kCount; ++other) {
+        if (!left.has(other)) out.ranges[at_fold].add(ranges_[static_cast<std::size_t>(other)]);
+      }
+    }
+    std::nth_element(steps.begin(), steps.begin() + Folds::kCount / 2, steps.end());
+    out.penalty = penalty_at(steps[Folds::kCount / 2]);
+    return out;
+  }
+
+  struct Totals {
+    std::array<double, Folds::kCount> rows{}, loss{};
+    std::array<LossRange, Folds::kCount> ranges{};
+  };
 
   void find_means(bool skip_bad_rows) {
-    using Totals = std::array<double, 2 * Folds::kCount>;
     const auto [totals, audit] = run_pass(
         source_, Totals{},
         [this](const Block& block, Totals& out) {
-          out.fill(0);
+          out = {};
           const DesignRows::OfBlock of_rows = rows_.of(block);
           for (std::size_t i = 0; i < static_cast<std::size_t>(block.rows); ++i) {
             if (of_rows.keep[i] == 0) continue;
-            out[of_rows.folds[i]] += 1;
-            out[Folds::kCount + of_rows.folds[i]] += block.loss[i];
+            out.rows[of_rows.folds[i]] += 1;
+            out.loss[of_rows.folds[i]] += block.loss[i];
+            out.ranges[of_rows.folds[i]].add({block.loss[i], block.loss[i]});
           }
         },
         [](Totals& a, const Totals& b) {
-          for (std::size_t j = 0; j < a.size(); ++j) a[j] += b[j];
+          for (std::size_t fold = 0; fold < Folds::kCount; ++fold) {
+            a.rows[fold] += b.rows[fold];
+            a.loss[fold] += b.loss[fold];
+            a.ranges[fold].add(b.ranges[fold]);
+          }
         },
         pass_);
     if (!skip_bad_rows) require_no_bad_rows(audit);
-    double all_rows = 0;
-    for (std::size_t fold = 0; fold < Folds::kCount; ++fold) {
-      all_rows += totals[fold];
-      mean_ += totals[Folds::kCount + fold];
-      double count = 0, sum = 0;
-      for (std::size_t other = 0; other < Folds::kCount; ++other) {
-        if (other == fold) continue;
-        count += totals[other];
-        sum += totals[Folds::kCount + other];
-      }
-      means_[fold] = count > 0 ? sum / count : 0;
-    }
-    mean_ = all_rows > 0 ? mean_ / all_rows : 0;
+    fold_rows_ = totals.rows;
+    fold_loss_ = totals.loss;
+    ranges_ = totals.ranges;
   }
 
-  std::vector<Vector> products(const Coordinates& coordinates, std::span<const int> folds,
+  double mean_without(const LeftOut& left_out) const {
+    double count = 0, sum = 0;
+    for (int fold = 0; fold < Folds::kCount; ++fold) {
+      if (left_out.has(fold)) continue;
+      count += fold_rows_[static_cast<std::size_t>(fold)];
+      sum += fold_loss_[static_cast<std::size_t>(fold)];
+    }
+    return count > 0 ? sum / count : 0;
+  }
+
+  std::vector<Vector> products(const Coordinates& coordinates, std::span<const LeftOut> left_out,
                                std::span<const Vector> thetas) {
-    const FoldProducts reduction(rows_, source_.schema(), size_, folds, thetas, means_, mean_);
+    Vector means;
+    for (const LeftOut& one : left_out) means.push_back(mean_without(one));
+    const FoldProducts reduction(rows_, source_.schema(), size_, left_out, thetas, means);
     const PassResult result = run_pass(source_, reduction, pass_);
     const Vector& sums = static_cast<const FoldProducts::Sums&>(*result.sums).values;
     std::vector<Vector> out;
-    for (std::size_t at = 0; at < folds.size(); ++at)
+    for (std::size_t at = 0; at < left_out.size(); ++at)
       out.push_back(coordinates.gradient(sums.data() + at * size_, size_));
     return out;
   }
 
-  Trial solve(const Coordinates& coordinates, std::span<const int> folds) {
+  std::vector<Thetas> solve(const Coordinates& coordinates, std::span<const LeftOut> left_out) {
     std::vector<ShiftedSearch> searches;
-    for (const Vector& b : products(coordinates, folds, {})) searches.emplace_back(b);
+    for (const Vector& b : products(coordinates, left_out, {})) searches.emplace_back(b);
     for (;;) {
       std::vector<std::size_t> active;
-      std::vector<int> active_folds;
+      std::vector<LeftOut> active_sets;
       std::vector<Vector> thetas;
       for (std::size_t at = 0; at < searches.size(); ++at) {
         if (searches[at].done()) continue;
         active.push_back(at);
-        active_folds.push_back(folds[at]);
+        active_sets.push_back(left_out[at]);
         thetas.push_back(coordinates.to_theta(searches[at].direction()));
       }
       if (active.empty()) break;
-      const std::vector<Vector> results = products(coordinates, active_folds, thetas);
+      const std::vector<Vector> results = products(coordinates, active_sets, thetas);
       for (std::size_t at = 0; at < active.size(); ++at) searches[active[at]].step(results[at]);
     }
-    Trial out{{}, Vector(kPenalties)};
-    for (std::size_t at = 0; at < searches.size(); ++at) {
-      std::vector<Vector> thetas;
-      for (const Vector& psi : searches[at].solutions()) thetas.push_back(coordinates.to_theta(psi));
-      const Vector errors = folds[at] != Folds::kNone ? held_errors(folds[at], thetas) : Vector();
-      for (std::size_t s = 0; s < errors.size(); ++s) out.errors[s] += errors[s];
-      out.thetas.push_back(std::move(thetas));
+    std::vector<Thetas> out;
+    for (const ShiftedSearch& search : searches) {
+      out.emplace_back();
+      for (const Vector& psi : search.solutions()) out.back().push_back(coordinates.to_theta(psi));
     }
     return out;
   }
 
-  /// Squared errors of the fold's own rows, which its θ have not seen. Infinite where a θ is not a number.
-  Vector held_errors(int fold, const std::vector<Vector>& thetas) {
+  /// Squared errors of one of the folds that θ has not seen, for every penalty. Infinite where a θ is not a number.
+  Vector held_errors(const LeftOut& left_out, int fold, const Thetas& thetas) {
     std::vector<ScoreMatrix> matrices;
     for (const Vector& theta : thetas) matrices.emplace_back(scorer(theta, rows_.outputs()), source_.schema());
-    const double mean = means_[static_cast<std::size_t>(fold)];
+    const double mean = mean_without(left_out);
     Pool<PolicyScratch> pool;
     const auto [errors, audit] = run_pass(
         source_, Vector(kPenalties),
@@ -308,10 +266,7 @@ class ConjugateFit {
             }
           }
         },
-        [](Vector& a, const Vector& b) {
-          for (std::size_t j = 0; j < a.size(); ++j) a[j] += b[j];
-        },
-        pass_);
+        [](Vector& a, const Vector& b) { add(b, a); }, pass_);
     Vector out = errors;
     for (double& error : out) error = std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
     return out;
@@ -323,8 +278,8 @@ class ConjugateFit {
   DesignRows rows_;
   std::size_t size_;
   PassOptions pass_;
-  std::array<double, Folds::kCount> means_{};
-  double mean_ = 0;
+  std::array<double, Folds::kCount> fold_rows_{}, fold_loss_{};
+  FoldRanges ranges_;
 };
 
 }  // namespace

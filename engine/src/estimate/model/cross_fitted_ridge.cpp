@@ -178,7 +178,9 @@ class ActionRidge final : public CrossFittedRidge {
   void logged(const Block& block, PolicyScratch& scratch, double* out) const override {
     if (by_columns_) {
       const double* q = coefficients(block, scratch, scratch.columns(kModelFactorsSlot, outputs())).columns;
-      for (int i = 0; i < block.rows; ++i) out[i] = q[cell(block.category[i], i)];
+      const Folds::OfRows folds = folds_.of_rows(block);
+      for (int i = 0; i < block.rows; ++i)
+        out[i] = held(folds[static_cast<std::size_t>(i)], q[cell(block.category[i], i)]);
     } else if (block.context_type == FloatType::f32)
       predict_logged<float>(block, out);
     else

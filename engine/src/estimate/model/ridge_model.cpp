@@ -116,7 +116,7 @@ std::shared_ptr<const OutcomeModel> conjugate_model(Source& source, const RidgeS
     policy.theta = std::move(theta);
     matrices.emplace_back(policy, source.schema());
   }
-  return cross_fitted_ridge(shape, units, folds, std::move(matrices), fitted.penalty, true, {});
+  return cross_fitted_ridge(shape, units, folds, std::move(matrices), fitted.penalty, true, fitted.ranges);
 }
 
 }  // namespace

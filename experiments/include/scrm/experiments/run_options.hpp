@@ -102,6 +102,8 @@ struct RunOptions {
   std::int64_t projection = 0;      ///< features of a Gaussian random projection, 0: none
   std::optional<bool> unit_length;  ///< rows scaled to length one; unset: the data set's own
   std::optional<bool> standardize;  ///< features scaled to unit spread; unset: where rows have a class
+  FeatureMap features = FeatureMap::linear;
+  FourierFeatures fourier = {.width = 256, .bandwidth = 0};  ///< bandwidth 0: the root of the number of features
 
   BanditOptions bandit;
 

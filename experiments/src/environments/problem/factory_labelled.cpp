@@ -8,6 +8,7 @@
 #include "environments/problem/problem_factories.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/fnv_hash.hpp"
+#include "scrm/kernels/scores/fourier_features.hpp"
 
 namespace scrm {
 namespace {
@@ -67,8 +68,10 @@ Schema logged_schema(const LabelledData& data, const RunOptions& options) {
   Schema schema;
   schema.action_kind = data.multiclass ? ActionKind::categorical : ActionKind::multilabel;
   schema.num_actions = data.labels;
-  schema.features = options.projection > 0 ? options.projection : data.features;
-  schema.sparse = data.sparse && options.projection == 0;
+  const bool fourier = options.features == FeatureMap::fourier;
+  schema.features =
+      (options.projection > 0 ? options.projection : data.features) + (fourier ? options.fourier.width : 0);
+  schema.sparse = data.sparse && options.projection == 0 && !fourier;
   schema.propensity = PropensityForm::logarithm;
   const bool explores = options.epsilon > 0 || options.logging_epsilon.value_or(0) > 0;
   schema.label_propensity = !data.multiclass && (options.mixing == Mixing::label || !explores);
@@ -89,7 +92,9 @@ ProblemShape labelled_shape(const LabelledData& data, const LabelledTraits& trai
   const std::size_t context_bytes = shape.schema.sparse ? entries * 12 + 8 : features * sizeof(double);
   const bool copied = options.projection > 0 || options.unit_length.value_or(traits.unit_length) ||
                       options.standardize.value_or(data.multiclass);
-  shape.problem_bytes = static_cast<std::size_t>(data.rows) * context_bytes * (copied ? 2 : 1) +
+  const bool fourier = options.features == FeatureMap::fourier;
+  shape.problem_bytes = static_cast<std::size_t>(data.rows) * context_bytes * ((copied ? 2 : 1) + (fourier ? 1 : 0)) +
+                        (fourier ? FourierTransform::bytes(options.fourier.width, shape.schema.features) : 0) +
                         labels * (features + 1) * 3 * sizeof(double);
   // The row itself, and what an evaluation of the objective keeps of it between its two passes.
   const std::size_t kept = (3 + 2 * labels) * sizeof(double);
@@ -116,9 +121,15 @@ ProblemFactory make_labelled_factory(std::shared_ptr<const LabelledData> data, c
     if (options.projection > 0) rows = std::make_shared<LabelledData>(projected(*rows, options.projection, seed));
     if (options.standardize.value_or(data->multiclass)) rows = std::make_shared<LabelledData>(standardized(*rows));
     if (options.unit_length.value_or(traits.unit_length)) rows = std::make_shared<LabelledData>(of_unit_length(*rows));
+    LabelledContexts contexts{rows, rows};
+    if (options.features == FeatureMap::fourier) {
+      FourierFeatures map = options.fourier;
+      map.seed += seed;
+      contexts.mapped = std::make_shared<LabelledData>(with_fourier(*rows, std::move(map)));
+    }
     ProblemShape shape = labelled_shape(*data, traits, options);
-    if (data->multiclass) return make_multiclass_problem(std::move(rows), std::move(shape), seed, options);
-    return make_multilabel_problem(std::move(rows), std::move(shape), seed, options,
+    if (data->multiclass) return make_multiclass_problem(std::move(contexts), std::move(shape), seed, options);
+    return make_multilabel_problem(std::move(contexts), std::move(shape), seed, options,
                                    options.bonus.value_or(traits.bonus));
   };
   return factory;

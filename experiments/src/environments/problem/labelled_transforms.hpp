@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "scrm/io/labelled/labelled_data.hpp"
+#include "scrm/kernels/policy.hpp"
 
 namespace scrm {
 
@@ -28,6 +29,10 @@ LabelledData projected(const LabelledData& data, std::int64_t width, std::uint64
 /// Every feature divided by its standard deviation over all rows, and dense ones centred first, so that the units it
 /// came in do not matter; features that never vary become zero where they are dense. No label is looked at.
 LabelledData standardized(LabelledData data);
+
+/// Every row (x, z(x)), dense, z by the map after features are centred and scaled to unit spread over all rows;
+/// bandwidth 0 stands for the root of the number of features. No label is looked at.
+LabelledData with_fourier(const LabelledData& data, FourierFeatures map);
 
 /// Every row divided by its length; rows of zeros stay.
 LabelledData of_unit_length(LabelledData data);

@@ -19,13 +19,17 @@ ProblemFactory make_synthetic_factory(std::unique_ptr<Environment> (*make)(const
 /// the loss. Of classes: one is chosen, and the loss is 1 where it is wrong.
 ProblemFactory make_labelled_factory(std::shared_ptr<const LabelledData> data, const LabelledTraits& traits);
 
+/// The same rows twice: as the first policy sees them, and with further features behind, for those who learn.
+struct LabelledContexts {
+  std::shared_ptr<const LabelledData> plain, mapped;
+};
+
 /// One of them, of data that is transformed already: of labels, or of classes.
-std::shared_ptr<const BanditProblem> make_multilabel_problem(std::shared_ptr<const LabelledData> data,
-                                                             ProblemShape shape, std::uint64_t seed,
-                                                             const RunOptions& options, double bonus);
-std::shared_ptr<const BanditProblem> make_multiclass_problem(std::shared_ptr<const LabelledData> data,
-                                                             ProblemShape shape, std::uint64_t seed,
-                                                             const RunOptions& options);
+std::shared_ptr<const BanditProblem> make_multilabel_problem(LabelledContexts data, ProblemShape shape,
+                                                             std::uint64_t seed, const RunOptions& options,
+                                                             double bonus);
+std::shared_ptr<const BanditProblem> make_multiclass_problem(LabelledContexts data, ProblemShape shape,
+                                                             std::uint64_t seed, const RunOptions& options);
 
 /// Rows of labelled data that are kept apart for the test.
 std::int64_t labelled_test_rows(std::int64_t rows);

@@ -13,10 +13,9 @@ namespace {
 /// released code: both protocols are the same here.
 class MulticlassProblem final : public LabelledProblem {
  public:
-  MulticlassProblem(std::shared_ptr<const LabelledData> rows, ProblemShape shape, std::uint64_t seed,
-                    const RunOptions& run_options)
-      : LabelledProblem(std::move(rows), std::move(shape), seed, run_options) {
-    set_first_policy(with_epsilon(fitted_classes(data(), first_policy_rows())));
+  MulticlassProblem(const LabelledContexts& rows, ProblemShape shape, std::uint64_t seed, const RunOptions& run_options)
+      : LabelledProblem(rows.mapped, std::move(shape), seed, run_options) {
+    set_first_policy(with_epsilon(widened(fitted_classes(*rows.plain, first_policy_rows()), data().features)));
   }
 
   /// In closed form, and with ε whatever the policy itself says: that is how all methods are compared.
@@ -82,10 +81,9 @@ class MulticlassProblem final : public LabelledProblem {
 
 }  // namespace
 
-std::shared_ptr<const BanditProblem> make_multiclass_problem(std::shared_ptr<const LabelledData> data,
-                                                             ProblemShape shape, std::uint64_t seed,
-                                                             const RunOptions& options) {
-  return std::make_shared<MulticlassProblem>(std::move(data), std::move(shape), seed, options);
+std::shared_ptr<const BanditProblem> make_multiclass_problem(LabelledContexts data, ProblemShape shape,
+                                                             std::uint64_t seed, const RunOptions& options) {
+  return std::make_shared<MulticlassProblem>(data, std::move(shape), seed, options);
 }
 
 }  // namespace scrm

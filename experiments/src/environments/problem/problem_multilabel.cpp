@@ -15,10 +15,10 @@ namespace {
 /// Bits are chosen, and the share of wrong ones is the loss.
 class MultilabelProblem final : public LabelledProblem {
  public:
-  MultilabelProblem(std::shared_ptr<const LabelledData> rows, ProblemShape shape, std::uint64_t seed,
-                    const RunOptions& run_options, double bonus)
-      : LabelledProblem(std::move(rows), std::move(shape), seed, run_options) {
-    Policy first = fitted_bits(data(), first_policy_rows(), bonus);
+  MultilabelProblem(const LabelledContexts& rows, ProblemShape shape, std::uint64_t seed, const RunOptions& run_options,
+                    double bonus)
+      : LabelledProblem(rows.mapped, std::move(shape), seed, run_options) {
+    Policy first = widened(fitted_bits(*rows.plain, first_policy_rows(), bonus), data().features);
     first.mixing = options().mixing;
     // The released code mixes ε in when it tests, but neither into what it learns nor into what it plays.
     if (options().protocol == Protocol::paper) first.epsilon = options().epsilon;
@@ -128,10 +128,10 @@ class MultilabelProblem final : public LabelledProblem {
 
 }  // namespace
 
-std::shared_ptr<const BanditProblem> make_multilabel_problem(std::shared_ptr<const LabelledData> data,
-                                                             ProblemShape shape, std::uint64_t seed,
-                                                             const RunOptions& options, double bonus) {
-  return std::make_shared<MultilabelProblem>(std::move(data), std::move(shape), seed, options, bonus);
+std::shared_ptr<const BanditProblem> make_multilabel_problem(LabelledContexts data, ProblemShape shape,
+                                                             std::uint64_t seed, const RunOptions& options,
+                                                             double bonus) {
+  return std::make_shared<MultilabelProblem>(data, std::move(shape), seed, options, bonus);
 }
 
 }  // namespace scrm

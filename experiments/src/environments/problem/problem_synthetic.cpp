@@ -82,6 +82,10 @@ std::int64_t cached_rows(const RunOptions& options) {
 }
 
 ProblemShape synthetic_shape(const Environment& environment, const RunOptions& options) {
+  if (options.features != FeatureMap::linear) {
+    throw Error(ErrorKind::usage,
+                "features = \"fourier\" is for labelled data; give it to the methods of such environments alone");
+  }
   ProblemShape shape;
   shape.schema = simulated_schema(environment, {});
   const Policy start = explored_start(environment, 0, options);

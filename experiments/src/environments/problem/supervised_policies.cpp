@@ -98,6 +98,18 @@ Policy majority_policy(const LabelledData& data, std::span<const std::int64_t> r
   return policy;
 }
 
+Policy widened(Policy policy, std::int64_t features) {
+  const auto old_length = static_cast<std::size_t>(policy.row_length()),
+             length = static_cast<std::size_t>(1 + features);
+  std::vector<double> theta(static_cast<std::size_t>(policy.outputs) * length, 0.0);
+  for (std::size_t k = 0; k < static_cast<std::size_t>(policy.outputs); ++k) {
+    std::copy_n(policy.theta.begin() + static_cast<std::ptrdiff_t>(k * old_length), old_length,
+                theta.begin() + static_cast<std::ptrdiff_t>(k * length));
+  }
+  policy.theta = std::move(theta);
+  return policy;
+}
+
 Policy sharpened(Policy policy) {
   for (double& theta : policy.theta) theta *= kSharpness;
   return policy;

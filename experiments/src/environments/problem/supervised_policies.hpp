@@ -26,6 +26,9 @@ Policy skyline_classes(const LabelledData& data, std::span<const std::int64_t> r
 /// The majority of each bit, or the most frequent class, whatever the context.
 Policy majority_policy(const LabelledData& data, std::span<const std::int64_t> rows);
 
+/// The same policy of wider contexts, whose further features do not count.
+Policy widened(Policy policy, std::int64_t features);
+
 /// Plays what the policy thinks likeliest: its scores, so large that softmax or σ is as good as certain.
 Policy sharpened(Policy policy);
 

@@ -117,7 +117,7 @@ std::string archive_text(const ResultArchive& archive, const std::string& name) 
   text += fmt::format("  {:<16}{}\n", "time of runs", human_seconds(counts.seconds));
   std::vector<SweepCell> cells = sweep_cells(archive.runs);
   text += "\n" + sweep_table(cells);
-  for (const std::string& failure : failure_texts(archive.runs)) text += "\n" + printable(failure) + "\n";
+  for (const std::string& failure : failure_texts(archive.runs)) text += fmt::format("\n{}\n", printable(failure));
   return text;
 }
 

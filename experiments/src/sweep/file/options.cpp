@@ -294,8 +294,8 @@ constexpr std::array kOptions = {
 std::span<const SweepOption> sweep_options() {
   static const std::vector<SweepOption> all = [] {
     std::vector<SweepOption> options(kOptions.begin(), kOptions.end());
-    const std::span<const SweepOption> reinforcement = reinforcement_options();
-    options.insert(options.end(), reinforcement.begin(), reinforcement.end());
+    for (const std::span<const SweepOption> more : {reinforcement_options(), feature_options()})
+      options.insert(options.end(), more.begin(), more.end());
     return options;
   }();
   return all;

@@ -27,8 +27,9 @@ struct SweepOption {
 /// end.
 std::span<const SweepOption> sweep_options();
 
-/// The keys of ppo and trpo, the last of sweep_options().
+/// The keys of ppo and trpo, and those of feature maps, the last of sweep_options().
 std::span<const SweepOption> reinforcement_options() noexcept;
+std::span<const SweepOption> feature_options() noexcept;
 
 /// The keys of one table of the file: with those that say what to run (`top`), or options alone.
 std::vector<std::string> sweep_keys(bool top);

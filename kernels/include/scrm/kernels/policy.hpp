@@ -31,7 +31,18 @@ inline constexpr PolicyKind PolicyKind::softmax{"softmax"};
 inline constexpr PolicyKind PolicyKind::multilabel{"multilabel"};
 inline constexpr PolicyKind PolicyKind::uniform{"uniform"};
 
-enum class FeatureMap : std::uint8_t { linear, quadratic };
+enum class FeatureMap : std::uint8_t { linear, quadratic, fourier };
+
+/// Random Fourier features z(x) of a policy with FeatureMap::fourier, by what they are made from; what they are stands
+/// in scrm/kernels/scores/fourier_features.hpp.
+struct FourierFeatures {
+  std::int64_t width = 0;                  ///< how many: D
+  double bandwidth = 1;                    ///< of the gaussian kernel that they approximate, in spreads
+  std::uint64_t seed = 0;                  ///< of frequencies and phases
+  std::vector<double> centre = {};         ///< of each input, subtracted from it; empty: 0
+  std::vector<double> spread = {};         ///< of each input, which is divided by it; empty: 1
+  std::vector<std::int64_t> columns = {};  ///< of the data, where the inputs stand; empty: in their order
+};
 
 /// How ε is mixed into a multilabel policy: `joint` (1−ε)π + ε/2^K, or per label (1−ε)p_k + ε/2.
 enum class Mixing : std::uint8_t { joint, label };
@@ -58,6 +69,7 @@ struct Policy {
   std::vector<std::string> inputs = {};   ///< names of the features, in order; empty: not named
   std::vector<std::string> actions = {};  ///< names of the actions or labels, in order; empty: not named
   std::optional<Training> training = {};  ///< of a policy that was learned
+  FourierFeatures fourier = {};           ///< of FeatureMap::fourier
 
   /// Length of one row of theta.
   std::int64_t row_length() const noexcept {
@@ -65,10 +77,15 @@ struct Policy {
   }
 };
 
-/// Width of φ(x) without the intercept: d, or d + d(d+1)/2 for quadratic, where the products x_j x_k, j ≤ k, follow
-/// the features in the order (0,0), (0,1), …, (1,1), ….
-constexpr std::int64_t mapped_features(FeatureMap map, std::int64_t features) noexcept {
-  return map == FeatureMap::linear ? features : features + features * (features + 1) / 2;
+/// Width of φ(x) without the intercept: d, d + d(d+1)/2 for quadratic, where the products x_j x_k, j ≤ k, follow the
+/// features in the order (0,0), (0,1), …, (1,1), …, or d + D for fourier, where z(x) of width D follows them.
+constexpr std::int64_t mapped_features(FeatureMap map, std::int64_t features, std::int64_t fourier_width = 0) noexcept {
+  if (map == FeatureMap::quadratic) return features + features * (features + 1) / 2;
+  return map == FeatureMap::linear ? features : features + fourier_width;
+}
+
+inline std::int64_t mapped_features(const Policy& policy, std::int64_t features) noexcept {
+  return mapped_features(policy.features, features, policy.fourier.width);
 }
 
 /// Position of x_j x_k, j ≤ k, among the products.

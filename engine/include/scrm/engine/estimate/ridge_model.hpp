@@ -26,9 +26,10 @@ struct RidgeOptions {
 /// predicted of it stays within the losses of the rows it was fitted to.
 ///
 /// One pass, in which the normal equations of every fold are summed up; more where those of all actions do not fit the
-/// memory. Rows that share contexts and sparse ones are fitted by conjugate gradients instead, a pass a step, with one
-/// penalty for all actions, intercepts that are hardly penalised, and features in their own units or in a common one,
-/// whichever predicts better. Throws on zero rows, and on bad rows unless they are skipped.
+/// memory. Rows that share contexts and sparse ones are fitted by conjugate gradients instead, a pass a step: penalties
+/// are chosen likewise, one for all actions, intercepts are hardly penalised, and features count in their own units or
+/// in a common one, whichever predicts the first fold better (the one choice that looks at rows it is used on). Throws
+/// on zero rows, and on bad rows unless they are skipped.
 std::shared_ptr<const OutcomeModel> fit_ridge_model(Source& source, const RidgeOptions& options,
                                                     const PassOptions& pass);
 
