@@ -42,6 +42,23 @@ class LearnTest(Case):
         with self.assertRaises(scrm.Error):
             policy.save(self.path("q.toml"))
 
+    def test_fourier_features_are_those_of_the_program(self):
+        wanted = run_json("learn", self.shard, "--lambda", "0.1", "--features", "fourier", "--width", "8", "--bandwidth",
+                          "2", "--feature-seed", "3", "--out", self.path("p.toml"))
+        policy = scrm.learn(self.logs, lam=0.1, features="fourier", width=8, bandwidth=2, feature_seed=3)
+        self.assertEqual(policy.report["theta"], wanted["theta"])
+        policy.save(self.path("q.toml"))
+        self.assertEqual(parameters(self.path("q.toml")), parameters(self.path("p.toml")))
+        loaded = scrm.Policy.load(self.path("p.toml"))
+        self.assertEqual((loaded.features, loaded.fourier), ("fourier", policy.fourier))
+        made = scrm.Policy("softmax", policy.theta, epsilon=policy.epsilon, features="fourier", **policy.fourier)
+        for other in (loaded, made):
+            np.testing.assert_array_equal(other.probabilities(self.context), policy.probabilities(self.context))
+        self.assertIsNone(scrm.Policy("gaussian", [0, 1]).fourier)
+        for wrong in ({"width": 0}, {"bandwidth": 0}, {"feature_seed": -1}):
+            with self.subTest(wrong=wrong), self.assertRaisesRegex(scrm.Error, next(iter(wrong))):
+                scrm.learn(self.logs, lam=0.1, features="fourier", **wrong)
+
     def test_lambda_by_splits_and_lists_of_it(self):
         wanted = run_json("learn", self.shard, "--lambda-grid", "0.01,1", "--max-iter", "30", "--out",
                           self.path("p.toml"))

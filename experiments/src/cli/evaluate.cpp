@@ -99,7 +99,7 @@ void add_evaluate_command(CLI::App& program, Ranks& ranks) {
       ->type_name("FILE");
   suggest(app.add_option("--estimator", command->request.options.estimators,
                          "Estimators, separated by commas; see below. Default all that apply"),
-          estimator_names())
+          [] { return estimator_names(); })
       ->delimiter(',')
       ->type_name("LIST");
   app.add_option("--clip", command->clip, "M of `clipped`; auto is the fifth-largest weight")->type_name("X|auto");

@@ -136,7 +136,8 @@ void add_simulate_command(CLI::App& program) {
              "\nExample:\n  scrm simulate pricing --rows 100000 --seed 1 --out logs --shards 4 --compress gzip");
   std::vector<std::string> names;
   for (const EnvironmentEntry& entry : environments()) names.emplace_back(entry.name);
-  suggest(app.add_option("environment", command->environment, "Which environment; see below"), names)
+  suggest(app.add_option("environment", command->environment, "Which environment; see below"),
+          [names] { return names; })
       ->required()
       ->type_name("ENV");
   app.add_option("--rows", command->rows.rows, "Rows to log")

@@ -244,16 +244,23 @@ std::string study_help() {
          "study.h5\n  scrm study estimators examples/uci.toml --out estimators.h5";
 }
 
+std::vector<std::string> design_names() {
+  std::vector<std::string> names;
+  const auto add = [&names](const std::vector<StudyDesign>& designs) {
+    for (const StudyDesign& design : designs) names.push_back(design.name);
+  };
+  add(study_designs());
+  names.emplace_back(kFurther);
+  add(further_study_designs());
+  names.emplace_back(kLater);
+  add(later_study_designs());
+  return names;
+}
+
 void add_coverage_options(CLI::App& app, StudyCommand& command) {
-  std::vector<std::string> designs;
-  for (const StudyDesign& design : study_designs()) designs.push_back(design.name);
-  designs.emplace_back(kFurther);
-  for (const StudyDesign& design : further_study_designs()) designs.push_back(design.name);
-  designs.emplace_back(kLater);
-  for (const StudyDesign& design : later_study_designs()) designs.push_back(design.name);
   suggest(app.add_option("--design", command.designs,
-                         "Designs, separated by commas; see below. Default all but the further ones"),
-          designs)
+                         "Designs, separated by commas; see below. Default all but the further and the later ones"),
+          design_names)
       ->delimiter(',')
       ->type_name("NAME,...");
   std::map<std::string, IntervalKind> kinds;
@@ -282,7 +289,8 @@ void add_coverage_options(CLI::App& app, StudyCommand& command) {
 void add_study_command(CLI::App& program) {
   auto command = std::make_shared<StudyCommand>();
   CLI::App& app = *program.add_subcommand("study", "Measure on logs whose truth is known what estimates are worth");
-  app.footer(study_help());
+  app.footer("");          // else the one of the program stands behind it
+  app.footer(study_help);  // made where help is asked for: designs take time to draw up
   std::map<std::string, std::string> studies;
   for (const auto& [name, description] : kStudies) studies[name] = name;
   choose_among(

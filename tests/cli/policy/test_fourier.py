@@ -157,10 +157,15 @@ class Fourier(ProgramTest):
             self.assertEqual(policy[key], third[key])
 
     def test_rows_from_shards_and_from_memory_give_the_same(self):
-        data = self.log("softmax", chunk_rows=500, gzip=True)
-        held, _ = self.learn(data, "softmax")
-        streamed, _ = self.learn(data, "softmax", "--memory", "24M", "--threads", 1, out="s.toml")
+        rows, random = 60_000, np.random.default_rng(8)
+        data = write_log(self.dir / "many.h5", context=random.normal(size=(rows, 3)) * UNITS,
+                         action=random.integers(0, 3, rows).astype(np.int32), num_actions=3, loss=-random.random(rows),
+                         propensity=np.full(rows, 1 / 3), chunk_rows=500, gzip=True)
+        few = ("--max-iter", 5, "--threads", 1)
+        held, _ = self.learn(data, "softmax", *few)
+        streamed, _ = self.learn(data, "softmax", *few, "--memory", "32M", out="s.toml")
         self.assertFalse(held["streamed"])
+        self.assertTrue(streamed["streamed"])
         self.assertEqual(held["theta"], streamed["theta"])
 
     def test_act_draws_by_them_and_records_what_evaluate_divides(self):

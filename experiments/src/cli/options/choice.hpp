@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <sstream>
 #include <string>
@@ -15,8 +16,9 @@
 
 namespace scrm {
 
-// CLI11 keeps validators by name, and shows their descriptions but not their names: the words are kept in one.
-inline constexpr const char* kSuggestions = "suggestions ";
+// CLI11 keeps validators and no words: a validator of this name answers this question with them.
+inline constexpr const char* kSuggestions = "suggestions";
+inline constexpr const char* kWhichWords = "\x1f?";
 
 /// The validator at an index; null behind the last.
 inline const CLI::Validator* validator_at(CLI::Option& option, int index) {
@@ -27,19 +29,21 @@ inline const CLI::Validator* validator_at(CLI::Option& option, int index) {
   }
 }
 
-/// Words that shells complete the option's value with; they are not checked.
-inline CLI::Option* suggest(CLI::Option* option, const std::vector<std::string>& words) {
-  return option->check(CLI::Validator([](std::string&) { return std::string(); }, "",
-                                      fmt::format("{}{}", kSuggestions, fmt::join(words, " "))));
+/// Words that shells complete the option's value with; they are not checked. Made when they are asked for: every
+/// command starts by describing all of them.
+inline CLI::Option* suggest(CLI::Option* option, const std::function<std::vector<std::string>()>& words) {
+  return option->check(CLI::Validator(
+      [words](std::string& given) { return given == kWhichWords ? fmt::format("{}", fmt::join(words(), " ")) : ""; },
+      "", kSuggestions));
 }
 
 /// The words given to suggest() or choose_among().
 inline std::vector<std::string> suggested_words(CLI::Option& option) {
   std::vector<std::string> words;
-  const std::string prefix = kSuggestions;
   for (int index = 0; const CLI::Validator* validator = validator_at(option, index); ++index) {
-    if (validator->get_name().rfind(prefix, 0) != 0) continue;
-    std::istringstream in(validator->get_name().substr(prefix.size()));
+    if (validator->get_name() != kSuggestions) continue;
+    std::string question = kWhichWords;
+    std::istringstream in((*validator)(question));
     for (std::string word; in >> word;) words.push_back(word);
   }
   return words;
@@ -57,7 +61,7 @@ CLI::Option* choose_among(CLI::Option* option, const std::map<std::string, Value
   };
   // What is added last is asked first.
   option->transform(CLI::Transformer(values).description(""))->transform(CLI::Validator(complaint, ""));
-  return suggest(option, words);
+  return suggest(option, [words] { return words; });
 }
 
 }  // namespace scrm
