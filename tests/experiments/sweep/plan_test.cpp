@@ -149,14 +149,20 @@ TEST_CASE("sweep_plan: runs come by environment, method, hyper-parameter and see
 
 TEST_CASE("sweep_plan: every option that changes numbers changes every run's identity") {
   const Folder folder;
-  const std::string fourier = std::string(kBase) + "features = \"fourier\"\n";
+  // Random features are for labelled data, and how they are drawn changes nothing where there are none.
+  write_labelled(folder / "bits.h5", scrm_test::made_up_data(30, 3, 2));
+  const std::string labelled = without(kBase, "environments") + "environments = [\"" + (folder / "bits.h5") + "\"]\n";
+  const auto base_of = [&](const std::string& key) {
+    if (key == "features") return labelled;
+    if (key == "width" || key == "bandwidth" || key == "feature_seed") return labelled + "features = \"fourier\"\n";
+    return std::string(kBase);
+  };
   for (const SweepOption& option : sweep_options()) {
     if (option.read == nullptr) continue;  // says what to run, not how
     const std::string key = option.key;
     CAPTURE(key);
     REQUIRE(kOtherValues.contains(key));
-    // How random features are drawn changes nothing where there are none.
-    const std::string base = key == "width" || key == "bandwidth" || key == "feature_seed" ? fourier : kBase;
+    const std::string base = base_of(key);
     const auto before = identities(plan_of(folder, base));
     const auto after = identities(plan_of(folder, without(base, key) + key + " = " + kOtherValues.at(key) + "\n"));
     REQUIRE(before.size() == 8);
