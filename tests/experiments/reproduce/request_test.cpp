@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <set>
+#include <string>
 
 #include "scrm/experiments/sweep_file.hpp"
 #include "support/files.hpp"
@@ -71,7 +72,7 @@ TEST_CASE("requests: the paper's methods keep the paper's objective, whatever en
       const SweepFile file(folder / "l.toml");
       for (const char* method : {"crm", "scrm"}) {
         const RunOptions run = file.options(defaults, data_set, method);
-        CHECK(run.estimator->name == "snips");
+        CHECK(std::string(run.estimator->name) == "snips");
         CHECK(run.past == PastRollouts::naive);
       }
     }

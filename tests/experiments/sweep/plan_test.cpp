@@ -302,13 +302,13 @@ TEST_CASE("sweep_plan: labelled bits are learned with a model by default; anothe
     return plan.experiments()[0].options;
   };
   const RunOptions own = options("");
-  CHECK(own.estimator->name == "dm");
+  CHECK(std::string(own.estimator->name) == "dm");
   CHECK(own.lambda_candidates == std::vector<double>{0});
   CHECK(own.logging_epsilon == 0.5);
   for (const char* more : {"protocol = \"published\"\n", "estimator = \"snips\"\n"}) {
     CAPTURE(more);
     const RunOptions asked = options(more);
-    CHECK(asked.estimator->name == "snips");
+    CHECK(std::string(asked.estimator->name) == "snips");
     CHECK(asked.lambda_candidates.size() == 11);
     CHECK(asked.lambdas.size() == 11);
     CHECK_FALSE(asked.logging_epsilon);
