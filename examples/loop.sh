@@ -22,8 +22,9 @@ deploy() {
 deploy 0 --policy-out policy-0.toml
 how=(--kind gaussian --scale 0.5)
 for rollout in 1 2 3 4; do
-  # From all logs so far, each row with the propensity it was logged with.
-  "$scrm" learn logs-* "${how[@]}" --out "policy-$rollout.toml" > "learned-$rollout.txt"
+  # From all logs so far, each row with the propensity it was logged with. Revenue lies far from zero: less its mean, a
+  # policy gains nothing by heavy weights alone.
+  "$scrm" learn logs-* "${how[@]}" --centre-losses --out "policy-$rollout.toml" > "learned-$rollout.txt"
   how=(--start "policy-$rollout.toml")
   echo "rollout $rollout, foreseen: $(grep -o 'on .* rows held out.*' "learned-$rollout.txt")"
   deploy "$rollout" --policy "policy-$rollout.toml"
