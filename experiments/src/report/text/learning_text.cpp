@@ -184,8 +184,8 @@ std::vector<std::string> learning_warnings(const LearnOutcome& outcome, const Le
       std::abs(context.loss.true_mean()) > kFarFromZero * spread) {
     warnings.push_back(fmt::format(
         "{} lie far from zero (mean {}, standard deviation {}), and {} then prefers policies by the sum of their "
-        "weights rather than by what they do; --estimator snips does not care where zero lies, nor does "
-        "--centre-losses",
+        "weights rather than by what they do; --centre-losses takes their mean off first, and --estimator snips does "
+        "not care where zero lies",
         context.outcome == Outcome::reward ? "rewards" : "losses",
         human_number(in_sign(context.loss.true_mean(), context.outcome)), human_number(spread), context.estimator));
   }
