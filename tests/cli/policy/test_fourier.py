@@ -4,7 +4,9 @@ labels: cli fast threads
 """
 
 import math
+import os
 import tomllib
+import unittest
 
 import h5py
 import numpy as np
@@ -156,6 +158,7 @@ class Fourier(ProgramTest):
         for key in ("features", "width", "bandwidth", "feature_seed", "centre", "spread"):
             self.assertEqual(policy[key], third[key])
 
+    @unittest.skipIf(os.environ.get("SCRM_SANITIZE"), "sanitizers leave nothing of so small a budget")
     def test_rows_from_shards_and_from_memory_give_the_same(self):
         rows, random = 60_000, np.random.default_rng(8)
         data = write_log(self.dir / "many.h5", "categorical",
