@@ -11,6 +11,7 @@
 #include "support/every_isa.hpp"
 #include "support/reference/reference.hpp"
 #include "support/rows/columns.hpp"
+#include "support/rows/sparse_rows.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;
@@ -78,37 +79,6 @@ void check_dense(int features, FeatureMap map) {
   CHECK(worst.error <= tolerance(theta.size()));
 }
 
-struct SparseRows {
-  SparseRows(std::mt19937_64& random, int features, int rows, bool repeats) : indptr(1, 0) {
-    for (int i = 0; i < rows; ++i) {
-      for (int j = 0; j < features; ++j) {
-        if (random() % 4 != 0) continue;
-        for (int copies = repeats && random() % 5 == 0 ? 2 : 1; copies > 0; --copies) {
-          indices.push_back(j);
-          values.push_back(normal(random));
-        }
-      }
-      indptr.push_back(static_cast<std::int64_t>(indices.size()));
-    }
-    block.rows = rows;
-    block.features = features;
-    block.sparse = {indptr.data(), indices.data(), values.data()};
-  }
-
-  reference::Reals row(int i) const {
-    reference::Reals x(static_cast<std::size_t>(block.features));
-    for (auto e = indptr[static_cast<std::size_t>(i)]; e < indptr[static_cast<std::size_t>(i) + 1]; ++e) {
-      x[static_cast<std::size_t>(indices[static_cast<std::size_t>(e)])] += values[static_cast<std::size_t>(e)];
-    }
-    return x;
-  }
-
-  std::vector<std::int64_t> indptr;
-  std::vector<std::int32_t> indices;
-  std::vector<double> values;
-  Block block;
-};
-
 }  // namespace
 
 TEST_CASE("block_scores: dense linear scores equal the plain sum at every width and both float types") {
@@ -168,25 +138,6 @@ TEST_CASE("block_scores: sparse scores equal the plain sum, with empty rows and 
         CHECK(worst.error <= 10 * tolerance(theta.size()));
       }
     }
-  }
-}
-
-TEST_CASE("sparse_scores: every output equals the plain sum, around the tile of 16 outputs") {
-  for (const int outputs : {1, 2, 15, 16, 17, 33}) {
-    CAPTURE(outputs);
-    std::mt19937_64 random(static_cast<std::uint64_t>(outputs));
-    const SparseRows sparse(random, 23, 150, false);
-    std::vector<double> weights(static_cast<std::size_t>(24 * outputs));
-    for (double& w : weights) w = normal(random);
-    Columns<double> out(outputs, 0.0);
-    sparse_scores(sparse.block, weights.data(), outputs, {.rows = 150, .outputs = outputs, .out = out.data()});
-    Worst worst;
-    for (int k = 0; k < outputs; ++k) {
-      std::vector<double> theta;
-      for (int j = 0; j < 24; ++j) theta.push_back(weights[static_cast<std::size_t>(j * outputs + k)]);
-      for (int i = 0; i < 150; ++i) worst.add(i, score_error(out.at(i, k), theta, sparse.row(i), FeatureMap::linear));
-    }
-    CHECK(worst.error <= tolerance(24));
   }
 }
 

@@ -9,6 +9,7 @@
 #include "scrm/kernels/scores/context_matrix.hpp"
 #include "scrm/kernels/scores/context_tile.hpp"
 #include "scrm/kernels/scores/score_tile.hpp"
+#include "scrm/kernels/scores/sparse_contexts.hpp"
 
 namespace scrm {
 

@@ -6,7 +6,7 @@
 
 #include "policy/context_panel.hpp"
 #include "scrm/kernels/scores/context_matrix.hpp"
-#include "scrm/kernels/weights/learning_terms.hpp"
+#include "scrm/kernels/scores/sparse_contexts.hpp"
 
 namespace scrm {
 namespace {

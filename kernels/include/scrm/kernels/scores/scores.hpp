@@ -22,11 +22,8 @@ struct ScoreRange {
   std::int64_t stride = kBlockRows;
 };
 
-/// Scores of several outputs on a sparse block; rows past the block's end get none. weights is row-major
-/// [1 + features, all_outputs], intercepts first, so that one entry touches one contiguous run.
-void sparse_scores(const Block& block, const double* weights, int all_outputs, const ScoreRange& range) noexcept;
-
-/// The same of theta's rows, 1 + mapped_features(map, block.features) long each, one after the other.
+/// Scores of theta's rows on a sparse block, 1 + mapped_features(map, block.features) long each, one after the other;
+/// rows past the block's end get none. For linear scores of many outputs see sparse_contexts.hpp.
 void sparse_scores(const Block& block, FeatureMap map, const double* theta, const ScoreRange& range) noexcept;
 
 /// Columns [first, first + count) of the dense context with its products x_j x_k behind it (the quadratic φ(x)), as

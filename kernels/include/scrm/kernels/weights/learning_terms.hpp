@@ -62,9 +62,6 @@ LearningTerms additive_terms(const Block& block, const std::uint8_t* keep, const
                              double alpha, double mean_loss, double* score_gradients,
                              double* variance_coefficients) noexcept;
 
-/// out[j columns + c] += Σ_i coefficients[c kBlockRows + i] x_ij over a sparse block: one row for each feature.
-void add_sparse_context_products(const Block& block, const double* coefficients, int columns, double* out) noexcept;
-
 /// risk_coefficients[k][i] = term_gradients[i] score_gradients[k][i], variance_coefficients[k][i] = centred_terms[i]
 /// risk_coefficients[k][i]: coefficients of the gradients of risk and variance, from the K columns ∂ log π / ∂ score_k.
 /// risk_coefficients may be the same array as score_gradients.
