@@ -13,7 +13,6 @@
 #include "cli/command.hpp"
 #include "cli/options/context_files.hpp"
 #include "cli/outputs.hpp"
-#include "report/acted_csv.hpp"
 #include "report/clock.hpp"
 #include "report/inspection.hpp"
 #include "report/terminal.hpp"
@@ -28,6 +27,7 @@
 #include "scrm/io/file/atomic_folder.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/path_checks.hpp"
+#include "task/acted_csv.hpp"
 
 namespace scrm {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/acted_csv.hpp"
+#include "task/acted_csv.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
