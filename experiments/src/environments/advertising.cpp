@@ -15,7 +15,7 @@ constexpr double kPotentialSpread = 0.5;
 constexpr double kFirstGroupPotential = 3.0;
 constexpr double kSecondGroupPotential = 1.0;
 constexpr double kLowestReward = -0.1;
-constexpr double kLearnedScale = 0.3;
+constexpr double kAdvertisingScale = 0.3;
 /// First logs have mean 2 and variance 1, so that σ² = ln(1 + 1/2²).
 constexpr double kFirstMean = 2.0;
 
@@ -86,7 +86,7 @@ class AdvertisingEnvironment final : public Environment {
   Policy start_policy(std::uint64_t seed) const override {
     RandomStream random = row_stream({seed, 0}, StreamPurpose::parameters, 0);
     Policy policy;
-    policy.scale = kLearnedScale;
+    policy.scale = kAdvertisingScale;
     policy.theta = {1.0, random.normal(), random.normal()};
     return policy;
   }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kBestAction = 1.0;
 constexpr double kSpread = 0.3;
-constexpr double kFirstMean = 2.5;
+constexpr double kStartMean = 2.5;
 // θ is searched for in [−3, 3].
 constexpr double kBound = 3.0;
 
@@ -24,7 +24,7 @@ class GaussianEnvironment final : public Environment {
   Policy first_policy() const override {
     Policy policy;
     policy.scale = kSpread;
-    policy.theta = {kFirstMean};
+    policy.theta = {kStartMean};
     return policy;
   }
 

@@ -13,7 +13,7 @@ constexpr int kFeatures = 10;
 constexpr int kRelevant = 3;
 /// How fast demand falls with the price.
 constexpr double kSlope = 0.6;
-constexpr double kLearnedScale = 0.5;
+constexpr double kPricingScale = 0.5;
 constexpr double kStartSpread = 0.01;
 
 /// Contexts uniform on [1, 2]^10, x̄ the mean of the first three, reward a (2x̄² − 0.6 x̄ a) + N(0, 1), loss
@@ -61,7 +61,7 @@ class PricingEnvironment final : public Environment {
   Policy start_policy(std::uint64_t seed) const override {
     RandomStream random = row_stream({seed, 0}, StreamPurpose::parameters, 0);
     Policy policy;
-    policy.scale = kLearnedScale;
+    policy.scale = kPricingScale;
     policy.theta = {1.0};
     for (int j = 0; j < kFeatures; ++j) policy.theta.push_back(kStartSpread * random.normal());
     return policy;
@@ -72,7 +72,7 @@ class PricingEnvironment final : public Environment {
   /// Revenue is a parabola in the price with its top at x̄/0.6, which is linear in the context.
   std::optional<Policy> best_policy() const override {
     Policy policy;
-    policy.scale = kLearnedScale;
+    policy.scale = kPricingScale;
     policy.theta.assign(1 + kFeatures, 0.0);
     std::fill_n(policy.theta.begin() + 1, kRelevant, 1.0 / (kRelevant * kSlope));
     return policy;

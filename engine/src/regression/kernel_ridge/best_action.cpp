@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kLeaf = 16;
 // Bounds and values are rounded; the room left for it, relative to the sizes of the terms.
 constexpr double kSlack = 1e-13;
-constexpr std::int64_t kContextsAtOnce = 64;
+constexpr std::int64_t kSearchedAtOnce = 64;
 
 using Polynomial = std::span<const double>;
 
@@ -97,7 +97,7 @@ void best_actions(std::span<const double> means, std::span<const double> squares
     throw Error(ErrorKind::usage, fmt::format("{} and {} coefficients do not divide among {} contexts", means.size(),
                                               squares.size(), best.size()));
   }
-  parallel_blocks(std::ssize(best), kContextsAtOnce, [&](std::int64_t first, std::int64_t n) {
+  parallel_blocks(std::ssize(best), kSearchedAtOnce, [&](std::int64_t first, std::int64_t n) {
     for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(first + n); ++i) {
       best[i] =
           best_action(means.subspan(i * terms, terms), squares.subspan(i * square_terms, square_terms), beta, grid);

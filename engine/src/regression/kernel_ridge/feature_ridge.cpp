@@ -21,7 +21,7 @@ constexpr std::int64_t kFewFeatures = 512;
 // What inducing points leave of k(s, s) counts from this share of it on; below is rounding.
 constexpr double kRounding = 1e-12;
 // Rows of the kernel matrix that are made at once.
-constexpr std::int64_t kTile = 256;
+constexpr std::int64_t kRowTile = 256;
 // A pivot of the kernel matrix that is as good as none, where λ = 0.
 constexpr double kLeastPivot = 1e-13;
 
@@ -227,7 +227,7 @@ void FeatureRidge::add_to_kernel_matrix(std::int64_t first) {
   // Rows that say the same leave λ = 0 nothing that passes through all of them.
   if (options_.lambda == 0 && (times > 1).any()) throw_repeated_states();
   factor_.conservativeResize(n, n);
-  parallel_blocks(n - first, kTile, [&](std::int64_t block, std::int64_t height) {
+  parallel_blocks(n - first, kRowTile, [&](std::int64_t block, std::int64_t height) {
     const std::int64_t row = first + block, width = row + height;
     kernel_values(options_.kernel, inputs().middleCols(row, height), inputs().leftCols(width),
                   factor_.block(row, 0, height, width));

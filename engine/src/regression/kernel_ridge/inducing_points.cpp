@@ -13,7 +13,7 @@ namespace {
 // More states than these would cost more to look at than they cost the ridge itself.
 constexpr std::int64_t kLeastOffered = 2048;
 constexpr std::int64_t kOfferedPerPoint = 4;
-constexpr std::int64_t kTile = 512;
+constexpr std::int64_t kPointTile = 512;
 // Where every state becomes a point, their order matters for rounding alone: so many are looked at together, which
 // makes matrix products, and taken while they are not far below the largest of all.
 constexpr std::int64_t kTakenAtOnce = 64;
@@ -80,7 +80,7 @@ InducingPoints::Offer InducingPoints::make_offer(const States& states) const {
   out.trace = out.residual.sum();
   out.least = kLeastResidual * out.residual.maxCoeff();
   out.basis.resize(count, std::min(most_.value_or(count_ + count), count_ + count));
-  parallel_blocks(count, kTile, [&](std::int64_t first, std::int64_t n) {
+  parallel_blocks(count, kPointTile, [&](std::int64_t first, std::int64_t n) {
     Eigen::MatrixXd phi(count_, n);
     fill(out.states.middleCols(first, n), phi);
     out.basis.block(first, 0, n, count_) = phi.transpose();
@@ -96,7 +96,7 @@ void InducingPoints::take(Offer& offer, const std::vector<Eigen::Index>& chosen)
   const Eigen::MatrixXd states = offer.states(Eigen::all, chosen),
                         known = offer.basis.leftCols(before)(chosen, Eigen::all);
   Eigen::MatrixXd left(offer.states.cols(), columns);
-  parallel_blocks(left.rows(), kTile, [&](std::int64_t first, std::int64_t n) {
+  parallel_blocks(left.rows(), kPointTile, [&](std::int64_t first, std::int64_t n) {
     Columns tile = left.middleRows(first, n);
     kernel_values(kernel_, offer.states.middleCols(first, n), states, tile);
     add_product(offer.basis.block(first, 0, n, before), known.transpose(), tile, -1);
