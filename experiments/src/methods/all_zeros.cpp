@@ -3,7 +3,7 @@
 namespace scrm {
 namespace {
 
-std::unique_ptr<Learner> make(const LearnerSetup& setup) {
+std::unique_ptr<Learner> make_all_zeros(const LearnerSetup& setup) {
   return std::make_unique<FixedPolicyLearner>(setup.problem.constant_policy(false).value());
 }
 
@@ -18,7 +18,7 @@ MethodEntry all_zeros_method() {
   return {
       .name = "all-zeros",
       .description = "no bit is ever set",
-      .make = make,
+      .make = make_all_zeros,
       .inapplicable_reason = without_bits,
   };
 }

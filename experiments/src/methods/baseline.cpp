@@ -3,7 +3,7 @@
 namespace scrm {
 namespace {
 
-std::unique_ptr<Learner> make(const LearnerSetup& setup) {
+std::unique_ptr<Learner> make_baseline(const LearnerSetup& setup) {
   return std::make_unique<FixedPolicyLearner>(setup.problem.baseline_policy());
 }
 
@@ -14,7 +14,7 @@ MethodEntry baseline_method() {
   return {
       .name = "baseline",
       .description = "the policy that learning starts from",
-      .make = make,
+      .make = make_baseline,
   };
 }
 

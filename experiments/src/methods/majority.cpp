@@ -3,7 +3,7 @@
 namespace scrm {
 namespace {
 
-std::unique_ptr<Learner> make(const LearnerSetup& setup) {
+std::unique_ptr<Learner> make_majority(const LearnerSetup& setup) {
   return std::make_unique<FixedPolicyLearner>(setup.problem.constant_policy(true).value());
 }
 
@@ -19,7 +19,7 @@ MethodEntry majority_method() {
   return {
       .name = "majority",
       .description = "each bit's majority, or the most frequent class",
-      .make = make,
+      .make = make_majority,
       .inapplicable_reason = without_majority,
   };
 }

@@ -3,7 +3,7 @@
 namespace scrm {
 namespace {
 
-std::unique_ptr<Learner> make(const LearnerSetup& setup) {
+std::unique_ptr<Learner> make_skyline(const LearnerSetup& setup) {
   return std::make_unique<FixedPolicyLearner>(setup.problem.skyline());
 }
 
@@ -14,7 +14,7 @@ MethodEntry skyline_method() {
   return {
       .name = "skyline",
       .description = "supervised learning with the right answers",
-      .make = make,
+      .make = make_skyline,
       .inapplicable_reason = without_right_actions,
   };
 }
