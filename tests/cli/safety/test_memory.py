@@ -200,6 +200,37 @@ class Sweeps(MemoryTest):
             self.run_within(64, "sweep", "s.toml", "--out", f"{threads}.h5", "--threads", threads)
 
 
+class Labelled(MemoryTest):
+    """Held in memory as a whole, so that it is refused before it is read where it does not fit."""
+
+    def write_digits(self, rows, features):
+        digits = np.random.default_rng(1).integers(0, 9, (rows, features))
+        names = "".join(f"@attribute x{i} numeric\n" for i in range(features))
+        lines = "\n".join(",".join(map(str, row)) + f",{'abc'[i % 3]}" for i, row in enumerate(digits.tolist()))
+        (self.dir / "digits.arff").write_text(f"@relation digits\n{names}@attribute class {{a,b,c}}\n@data\n{lines}\n")
+        (self.dir / "study.toml").write_text('environments = ["digits.arff"]\nlogs = 1\nrows = 100\n')
+        keys = 'methods = ["baseline"]\nseeds = 1\nrollouts = 1\n'
+        for kind in ("arff", "h5"):
+            (self.dir / f"{kind}.toml").write_text(f'environments = ["./digits.{kind}"]\n{keys}')
+
+    def test_more_numbers_than_fit_are_refused_by_every_command_that_holds_them(self):
+        self.write_digits(60_000, 100)
+        self.assertEqual(self.run_within(64, "sweep", "arff.toml", "--out", "sweep.h5"), "refused")
+        self.assertEqual(self.run_within(64, "study", "estimators", "study.toml"), "refused")
+        self.assertEqual(self.run_within(64, "import", "digits.arff", "--class", "class", "--out", "digits.h5"), "refused")
+        self.assertEqual(self.run_within(256, "import", "digits.arff", "--class", "class", "--out", "digits.h5"), "done")
+        self.assertEqual(self.run_within(64, "sweep", "h5.toml", "--out", "sweep.h5"), "refused")
+        self.assertEqual(self.run_within(64, "inspect", "digits.h5"), "refused")
+        self.assertEqual(self.run_within(128, "inspect", "digits.h5"), "done")
+
+    def test_what_fits_is_done(self):
+        self.write_digits(6_000, 100)
+        self.assertEqual(self.run_within(64, "sweep", "arff.toml", "--out", "sweep.h5"), "done")
+        self.assertEqual(self.run_within(64, "study", "estimators", "study.toml"), "done")
+        self.assertEqual(self.run_within(64, "import", "digits.arff", "--class", "class", "--out", "digits.h5"), "done")
+        self.assertEqual(self.run_within(64, "inspect", "digits.h5"), "done")
+
+
 class Texts(MemoryTest):
     def test_streams_without_an_end_are_refused(self):
         data = self.write_rows("rows.h5", 10, 3)
