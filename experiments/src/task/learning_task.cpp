@@ -147,7 +147,10 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
   if (context.held_out_rows > 0) {
     require_training_rows(train.count(), context.held_out_rows);
     options.rows = &train;
-    require_pass_fits(MaskedSource(source, held_out), task.pass("evaluating"), "--holdout 0");
+    // What does not fit without it either is not helped by it.
+    const PassOptions evaluating = task.pass("evaluating");
+    require_pass_fits(source, evaluating, rows.fourier() ? "a smaller --width" : "data with fewer features");
+    require_pass_fits(MaskedSource(source, held_out), evaluating, "--holdout 0");
   }
   const PassOptions pass = learning_pass(task, options);
   learned.report = learn(source, start, options, pass);

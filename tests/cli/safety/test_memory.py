@@ -174,6 +174,14 @@ class Learn(MemoryTest):
             self.run_within(memory, "learn", data, "--lambda", 0.1, "--max-iter", 2, "--out", f"{memory}.toml")
 
 
+    def test_scores_of_all_actions_that_a_model_needs_are_counted(self):
+        data = self.write_rows("many.h5", 300, 3, 10_000)
+        args = ("learn", data, "--estimator", "dm", "--lambda", 0.1, "--max-iter", 1)
+        self.assertEqual(self.run_within(64, *args, "--out", "out.toml"), "refused")
+        message = harness.run(*args, "--out", "out.toml", "--memory", "64M", check=1, cwd=self.dir).stderr
+        self.assertIn("an --estimator without a model", message)
+
+
 class Threads(MemoryTest):
     def test_sixty_four_threads(self):
         self.run_within(64, "simulate", "pricing", "--rows", 300_000, "--seed", 1, "--out", "logs", "--threads", 64)
@@ -183,6 +191,8 @@ class Threads(MemoryTest):
         self.assertEqual(self.run_within(64, "evaluate", *args, "--policy", policy), "done")
         self.assertEqual(self.run_within(64, "learn", *args, "--lambda", 0.1, "--max-iter", 2, "--out", "l.toml"), "done")
         self.assertEqual(self.run_within(64, "act", policy, "--contexts", *args, "--seed", 1, "--out", "acted"), "done")
+        study = ("study", "coverage", "--design", "near", "--logs", 100, "--rows", 20_000, "--threads", 64)
+        self.assertEqual(self.run_within(64, *study), "done")
 
 
 class Sweeps(MemoryTest):
@@ -302,6 +312,19 @@ class Advice(MemoryTest):
         message = self.message("evaluate", data, "--policy", policy)
         self.assertNotIn("chunks", message)
         self.assertIn("or data with fewer features", message)
+        # Nor is the share of rows held out to blame for what does not fit without it.
+        learn = ("learn", "--lambda", 0.1, "--max-iter", 1, "--out", "new.toml")
+        message = self.message(*learn, data)
+        self.assertNotIn("--holdout", message)
+        few = self.write_rows("few.h5", 100, 3)
+        message = self.message(*learn, few, "--features", "fourier", "--width", 8192)
+        self.assertIn("a smaller --width", message)
+
+    def test_a_refusal_takes_no_more_than_the_budget_either(self):
+        data, policy = self.write_rows("wide.h5", 100, 20_000), self.write_policy("wide.toml", 20_000)
+        self.assertEqual(self.run_within(64, "evaluate", data, "--policy", policy), "refused")
+        self.assertEqual(self.run_within(64, "learn", data, "--lambda", 0.1, "--out", "new.toml"), "refused")
+        self.assertEqual(self.run_within(64, "inspect", data), "refused")
 
 
 class Many(MemoryTest):
