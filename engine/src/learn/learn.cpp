@@ -138,7 +138,7 @@ void require_varied_losses(const Moments& loss, const Schema& schema) {
   if (loss.count == 1) {
     throw Error(ErrorKind::data,
                 "there is only one row to learn from: nothing can be compared with it; log more rows, or hold fewer "
-                "out with --holdout");
+                "of them out");
   }
   if (loss.lowest == loss.highest) {
     throw Error(ErrorKind::data, fmt::format("every {} is {}: no policy is better than another, so there is nothing to "
@@ -329,7 +329,7 @@ LearnReport learn(Source& source, const Policy& start, const LearnOptions& optio
   report.loss = masked_loss_moments(source, options.rows, options, pass);
   const double n = report.loss.count;
   if (n == 0)
-    throw Error(ErrorKind::data, "there are no rows to learn from: log some, or hold fewer out with --holdout");
+    throw Error(ErrorKind::data, "there are no rows to learn from: log more of them, or hold fewer of them out");
   const bool losses_equal = report.loss.lowest == report.loss.highest;
   if (!options.keep_start_if_losses_equal) require_varied_losses(report.loss, source.schema());
   ObjectiveProblem problem{start, options.rules, options.rows};

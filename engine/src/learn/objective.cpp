@@ -123,6 +123,8 @@ ReductionBytes objective_bytes(std::span<const ObjectiveProblem> problems, const
   ReductionBytes bytes;
   bytes.help = "fewer actions, features or lambdas";
   for (const ObjectiveProblem& problem : problems) {
+    // With a model the scores of all actions are held; without, those of a few at a time.
+    if (problem.model != nullptr) bytes.help = "fewer actions or features, or an --estimator without a model";
     const std::size_t theta = problem.policy.theta.size() * sizeof(double);
     // The matrix's copy, by features too where the context is sparse, and the gradient that comes out.
     bytes.fixed += (schema.sparse ? 3 : 2) * theta;

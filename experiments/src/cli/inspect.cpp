@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/archive_memory.hpp"
 #include "cli/command.hpp"
 #include "report/clock.hpp"
 #include "report/inspection.hpp"
@@ -28,8 +29,8 @@ struct InspectCommand {
 };
 
 /// A labelled data set is checked as it is read; what is left is to say what it holds.
-void inspect_labelled(const std::string& path, bool json) {
-  const LabelledData data = read_labelled(path);
+void inspect_labelled(const std::string& path, bool json, MemoryLedger ledger) {
+  const LabelledData data = read_labelled(path, ledger.left());
   const LabelledSummary summary = summarize(data);
   if (json) {
     fmt::print("{}\n", json_text(labelled_json(data, summary)));
@@ -41,7 +42,8 @@ void inspect_labelled(const std::string& path, bool json) {
 }
 
 /// The runs of a sweep: what they were, and what came of them.
-void inspect_archive(const std::string& path, bool json) {
+void inspect_archive(const std::string& path, bool json, MemoryLedger ledger) {
+  charge_archive(path, ledger);
   const ResultArchive archive = read_archive(path);
   fmt::print("{}", json ? json_text(archive_json(archive)) + "\n" : archive_text(archive, path));
 }
@@ -55,7 +57,9 @@ void run_inspect(const InspectCommand& command) {
                   fmt::format("is {}, not a shard; inspect it alone",
                               archive ? "an archive of a sweep" : "a labelled data set"),
                   {.file = path});
-    return archive ? inspect_archive(path, command.common.json) : inspect_labelled(path, command.common.json);
+    const MemoryLedger ledger = MemoryLedger::of_process(command.common.memory);
+    return archive ? inspect_archive(path, command.common.json, ledger)
+                   : inspect_labelled(path, command.common.json, ledger);
   }
   const Stopwatch watch;
   ReadOptions read;

@@ -109,6 +109,7 @@ void run_learn(LearnCommand& command) {
   parse_scale(command);
   parse_features(command);
   if (!command.bound.empty()) request.options.minimize.bound = parse_range(command.bound, "--bound");
+  require_valid(request);
   prepare_outputs(command);
   const Stopwatch watch;
   Dataset dataset(command.data, read_for_learning(command.reward));

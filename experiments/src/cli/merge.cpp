@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/archive_memory.hpp"
 #include "cli/command.hpp"
 #include "cli/outputs.hpp"
 #include "report/terminal.hpp"
@@ -24,16 +25,9 @@ struct MergeCommand {
   CommonOptions common;
 };
 
-// Runs in memory and the columns that are made of them, over the bytes of their archives: each about twice.
-constexpr std::size_t kMemoryPerFileByte = 4;
-
 void require_memory(const MergeCommand& command) {
   MemoryLedger ledger = MemoryLedger::of_process(command.common.memory);
-  for (const std::string& path : command.parts) {
-    std::error_code missing;
-    const std::uintmax_t bytes = std::filesystem::file_size(path, missing);
-    if (!missing) ledger.charge(kMemoryPerFileByte * static_cast<std::size_t>(bytes), "the runs of all parts");
-  }
+  for (const std::string& path : command.parts) charge_archive(path, ledger, "the runs of all parts");
 }
 
 void run(const MergeCommand& command) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/archive_memory.hpp"
 #include "cli/command.hpp"
 #include "cli/outputs.hpp"
 #include "report/clock.hpp"
@@ -28,9 +29,8 @@ struct ReportCommand {
   CommonOptions common;
 };
 
-// What a document or an archive takes at most once it is read, in bytes for each of its own: numbers as text become
-// nodes of a tree, columns become records and columns again.
-constexpr std::size_t kJsonFactor = 12, kArchiveFactor = 4;
+// What a document takes at most once it is read, in bytes for each of its own: numbers as text become nodes of a tree.
+constexpr std::size_t kJsonFactor = 12;
 
 /// Whether the file begins as JSON does, and as no HDF5 file does.
 bool looks_like_json(const std::string& path) {
@@ -55,9 +55,7 @@ Page evaluation_report(const std::string& path, MemoryLedger ledger) {
 }
 
 Page archive_report(const std::string& path, MemoryLedger ledger) {
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(path, error);
-  if (!error) ledger.charge(kArchiveFactor * bytes, "the archive");
+  charge_archive(path, ledger);
   return sweep_page(read_archive(path), name_of_file(path));
 }
 

@@ -175,7 +175,7 @@ std::vector<StudyDesign> labelled_designs(const StudyFile& file, MemoryLedger& l
   std::vector<StudyDesign> designs;
   for (const std::string& path : file.data) {
     require_file(path);
-    const LabelledData data = read_any_labelled({path});
+    const LabelledData data = read_any_labelled({path}, {.memory = ledger.left()});
     const std::string name = std::filesystem::path(path).stem().string();
     ledger.charge(labelled_design_bytes(data), fmt::format("the rows of {}", path), "fewer environments at a time");
     designs.push_back(labelled_design(name, data));
@@ -190,24 +190,27 @@ void run_estimators(StudyCommand& command) {
   options.rows = each_once(command.options.rows);
   MemoryLedger ledger = MemoryLedger::of_process(command.common.memory);
   std::vector<StudyDesign> labelled;
+  const auto prepare_output = [&command](std::vector<std::string> inputs) {
+    if (!command.file.empty()) inputs.push_back(command.file);
+    if (!command.out.empty()) prepare_output_file(command.out, inputs, command.overwrite, command.common);
+  };
   if (!command.file.empty()) {
     if (!command.designs.empty()) fail_usage("give a file of labelled data or --design, not both");
     const StudyFile file(command.file);
+    prepare_output(file.data);
     labelled = labelled_designs(file, ledger);
     for (const StudyDesign& design : labelled) options.designs.push_back(&design);
     if (options.rows.empty()) options.rows = file.rows;
     options.logs = file.logs.value_or(options.logs);
     if (file.seed && command.options.seed == 0) options.seed = static_cast<std::uint64_t>(*file.seed);
   } else {
+    prepare_output({});
     options.designs = chosen_designs(command);
   }
   require_archivable(options.seed);
   options.logs = command.logs.value_or(options.logs);
   options.threads = command.common.threads;
   options.memory = ledger.left();
-  if (!command.out.empty())
-    prepare_output_file(command.out, command.file.empty() ? std::vector<std::string>{} : std::vector{command.file},
-                        command.overwrite, command.common);
   options.progress = progress_bar("estimators", command.common.quiet);
   const EstimatorArchive archive{static_cast<std::int64_t>(options.seed), version(), run_estimator_study(options)};
   if (!command.out.empty()) write_estimator_archive(command.out, archive);

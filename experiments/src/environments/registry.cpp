@@ -54,12 +54,13 @@ const EnvironmentEntry* find(const std::string& name) {
                                 : "")));
 }
 
-ProblemFactory open_files(const std::vector<std::string>& files, const LabelledTraits& traits) {
+ProblemFactory open_files(const std::vector<std::string>& files, const LabelledTraits& traits, std::size_t memory) {
   for (const std::string& file : files) require_file(file);
-  return make_labelled_factory(std::make_shared<const LabelledData>(read_any_labelled(files)), traits);
+  return make_labelled_factory(std::make_shared<const LabelledData>(read_any_labelled(files, {.memory = memory})),
+                               traits);
 }
 
-ProblemFactory open_named(const EnvironmentEntry& entry, const std::filesystem::path& folder) {
+ProblemFactory open_named(const EnvironmentEntry& entry, const std::filesystem::path& folder, std::size_t memory) {
   std::vector<std::string> wanted;
   for (const std::vector<std::string>& files : entry.files) {
     std::vector<std::string> paths;
@@ -68,7 +69,7 @@ ProblemFactory open_named(const EnvironmentEntry& entry, const std::filesystem::
       paths.push_back((folder / file).string());
       all = all && std::filesystem::exists(paths.back());
     }
-    if (all) return open_files(paths, entry.traits);
+    if (all) return open_files(paths, entry.traits, memory);
     wanted.push_back(fmt::format("{}", fmt::join(files, " + ")));
   }
   throw Error(
@@ -104,13 +105,14 @@ bool is_path(const std::string& environment) noexcept {
   return environment.find_first_of("/.") != std::string::npos;
 }
 
-ProblemFactory make_problem_factory(const std::string& name, const std::string& data_dir) {
+ProblemFactory make_problem_factory(const std::string& name, const std::string& data_dir, std::size_t memory) {
   if (const EnvironmentEntry* entry = find(name)) {
-    return entry->make != nullptr ? make_synthetic_factory(entry->make) : open_named(*entry, data_dir);
+    return entry->make != nullptr ? make_synthetic_factory(entry->make) : open_named(*entry, data_dir, memory);
   }
-  if (is_path(name)) return open_files({name}, {});
+  if (is_path(name)) return open_files({name}, {}, memory);
   const std::filesystem::path own = std::filesystem::path(data_dir) / (name + ".h5");
-  if (std::error_code ignored; std::filesystem::is_regular_file(own, ignored)) return open_files({own.string()}, {});
+  if (std::error_code ignored; std::filesystem::is_regular_file(own, ignored))
+    return open_files({own.string()}, {}, memory);
   fail_unknown(name, true);
 }
 

@@ -14,6 +14,7 @@
 #include "environments/problem/supervised_policies.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/fnv_hash.hpp"
+#include "scrm/io/file/spelling.hpp"
 #include "scrm/kernels/vector/shuffle.hpp"
 
 namespace scrm {
@@ -102,7 +103,8 @@ void require_usable(const LabelledData& data, const std::string& name) {
   if (!data.multiclass) refuse("a study of estimators needs rows with one class each, and these have bits");
   if (data.sparse) refuse("a study of estimators needs dense rows, and these are sparse");
   if (data.rows < kFewestRows)
-    refuse(fmt::format("{} rows are too few to train two policies on and to log", data.rows));
+    refuse(fmt::format("{} {} too few to train two policies on and to log", count_of(data.rows, "row"),
+                       data.rows == 1 ? "is" : "are"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "scrm/engine/schedule/threads.hpp"
 #include "scrm/io/file/error.hpp"
 
 namespace scrm {
@@ -38,8 +39,14 @@ void run_log_jobs(std::vector<Job> jobs, int threads, std::size_t memory, const 
   double total = 0, done = 0;
   for (const Job& job : jobs) total += job.cost;
   SchedulerOptions scheduler;
-  scheduler.threads = threads;
+  scheduler.threads = resolve_threads(threads);
   scheduler.memory = memory;
+  if (memory > 0) {
+    // Threads may have a quarter of the memory; logs have what they leave.
+    const std::size_t most = memory / 4 / kThreadBytes;
+    scheduler.threads = static_cast<int>(std::clamp<std::size_t>(most, 1, static_cast<std::size_t>(scheduler.threads)));
+    scheduler.memory = memory - static_cast<std::size_t>(scheduler.threads - 1) * kThreadBytes;
+  }
   // A callback that throws ends the starting of jobs.
   scheduler.on_failed = [](const Job&, const std::exception_ptr& failure) { std::rethrow_exception(failure); };
   scheduler.on_refused = [](const Job&, const Error& error) { throw error; };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "report/version.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/fnv_hash.hpp"
 
@@ -86,14 +87,17 @@ std::string value_of(const OptionList& experiment, const std::string& name) {
 
 }  // namespace
 
-SweepPlan::SweepPlan(const SweepFile& file) {
+SweepPlan::SweepPlan(const SweepFile& file, std::size_t memory) {
+  const std::size_t before = resident_bytes();
   for (const std::string& environment : file.environments()) {
     std::string failure;
     try {
       const std::string name = is_path(environment) ? file.resolved(environment) : environment;
-      factories_[environment] = make_problem_factory(name, file.data_dir());
+      const std::size_t taken = std::max(before, resident_bytes()) - before;
+      const std::size_t left = memory == 0 ? 0 : std::max<std::size_t>(1, memory - std::min(memory, taken));
+      factories_[environment] = make_problem_factory(name, file.data_dir(), left);
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::usage) throw;
+      if (error.kind() == ErrorKind::usage || error.kind() == ErrorKind::memory) throw;
       failure = error.what();
     }
     for (const SweepMethod& method : file.methods()) add_experiment(file, environment, method, failure);

@@ -33,8 +33,8 @@ struct PlannedRun {
 class SweepPlan {
  public:
   /// Opens every environment once. One that cannot be opened makes its runs fail, not the sweep; a name that does not
-  /// exist is a usage Error all the same.
-  explicit SweepPlan(const SweepFile& file);
+  /// exist is a usage Error all the same, and data that does not fit the memory (0: no limit) one of kind memory.
+  explicit SweepPlan(const SweepFile& file, std::size_t memory = 0);
 
   const std::vector<Experiment>& experiments() const noexcept { return experiments_; }
   /// In the archive's order: environment, method, hyper-parameter, seed.

@@ -38,7 +38,7 @@ class SweepRunner {
   SweepRunner(const SweepFile& file, const SweepOptions& options)
       : file_(file),
         options_(options),
-        plan_(file),
+        plan_(file, options.memory),
         mine_(runs_of_part(plan_, options.part.value_or(SweepPart{}))),
         threads_(threads_that_fit()),
         memory_(memory_beside_plan()),

@@ -12,7 +12,7 @@
 #include "scrm/engine/pass/row_split.hpp"
 #include "scrm/engine/pass/shard_source.hpp"
 #include "scrm/io/file/error.hpp"
-#include "scrm/io/shard/fingerprint.hpp"
+#include "task/data_fingerprint.hpp"
 #include "task/logging_policies.hpp"
 
 namespace scrm {
@@ -43,7 +43,7 @@ class Evaluation {
       : request_(request),
         options_(request.options),
         task_(task),
-        begins_(fingerprint(dataset)),
+        begins_(data_fingerprint(dataset, task)),
         source_(std::move(dataset)) {}
 
   Evaluated run() {

@@ -13,6 +13,7 @@
 #include "scrm/engine/policy/match_names.hpp"
 #include "scrm/engine/schedule/threads.hpp"
 #include "scrm/io/file/error.hpp"
+#include "scrm/io/file/spelling.hpp"
 #include "task/learning_rows.hpp"
 #include "task/learning_start.hpp"
 
@@ -80,6 +81,13 @@ void add_held_out(Source& source, const RowMask& held_out, const LearnReport& re
   outcome.held_out_rows = evaluation.rows;
 }
 
+void require_training_rows(std::int64_t rows, std::int64_t held_out) {
+  if (rows > 1) return;
+  throw Error(ErrorKind::data,
+              fmt::format("there {} to learn from beside {} held out: log more rows, or hold fewer out with --holdout",
+                          rows == 1 ? "is only one row" : "are no rows", count_of(held_out, "row")));
+}
+
 /// Every policy is held until all are reported, as it was found and as what is printed. Measured.
 void charge_policies(const LearnOptions& options, std::size_t parameters, const TaskOptions& task) {
   if (options.lambda_rule != LambdaRule::given || options.lambdas.size() < 2) return;
@@ -105,15 +113,19 @@ ReadOptions read_for_learning(bool reward) {
   return read;
 }
 
+void require_valid(const LearningRequest& request) {
+  find_learning_estimator(request.estimator);
+  if (!(request.holdout >= 0 && request.holdout < 1))
+    throw Error(ErrorKind::usage, fmt::format("--holdout is {}, but must lie in [0, 1)", request.holdout));
+}
+
 Learned learn_from_dataset(LearningRequest request, Dataset dataset,
                            const std::function<std::string(double, std::size_t)>& path, const TaskOptions& task) {
   const Stopwatch watch;
+  require_valid(request);
   LearnOptions& options = request.options;
   options.rules.estimator = &find_learning_estimator(request.estimator);
   options.standardize = true;
-  if (!(request.holdout >= 0 && request.holdout < 1)) {
-    throw Error(ErrorKind::usage, fmt::format("--holdout is {}, but must lie in [0, 1)", request.holdout));
-  }
   LearningRows rows(std::move(dataset), request.logging_policies, make_fourier(request, task), options.skip_bad_rows,
                     task);
   Source& source = rows.source();
@@ -133,8 +145,12 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
   const RowMask held_out = ~train;
   context.held_out_rows = held_out.count();
   if (context.held_out_rows > 0) {
+    require_training_rows(train.count(), context.held_out_rows);
     options.rows = &train;
-    require_pass_fits(MaskedSource(source, held_out), task.pass("evaluating"), "--holdout 0");
+    // What does not fit without it either is not helped by it.
+    const PassOptions evaluating = task.pass("evaluating");
+    require_pass_fits(source, evaluating, rows.fourier() ? "a smaller --width" : "data with fewer features");
+    require_pass_fits(MaskedSource(source, held_out), evaluating, "--holdout 0");
   }
   const PassOptions pass = learning_pass(task, options);
   learned.report = learn(source, start, options, pass);

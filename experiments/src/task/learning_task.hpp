@@ -44,6 +44,9 @@ struct Learned {
   LearnContext context;
 };
 
+/// A usage Error for what is wrong with a request whatever the data is, so that it need not be opened first.
+void require_valid(const LearningRequest& request);
+
 /// `path` is what the policy of a λ, one of so many, is called.
 Learned learn_from_dataset(LearningRequest request, Dataset dataset,
                            const std::function<std::string(double lambda, std::size_t policies)>& path,

@@ -12,6 +12,7 @@
 
 #include "file/fields.hpp"
 #include "hdf5/guard.hpp"
+#include "hdf5/metadata_scan.hpp"
 #include "hdf5/seal.hpp"
 #include "scrm/io/file/path_checks.hpp"
 
@@ -185,13 +186,18 @@ void Hdf5File::require_disjoint_arrays() const {
   std::map<std::int64_t, const ArrayFacts*> by_object;  // two names may lead to one dataset
   for (const auto& [name, facts] : arrays_) by_object[facts->object] = facts.get();
   std::vector<Extent> all;
+  const auto size = static_cast<std::uint64_t>(identity_.bytes);
   for (const auto& [object, facts] : by_object) {
     const std::vector<Extent> extents = extents_of(*facts);
     all.insert(all.end(), extents.begin(), extents.end());
     // Nor may rows lie where a dataset describes itself.
-    constexpr std::uint64_t kLeastHeader = 16;
-    if (object > 0)
-      all.push_back({static_cast<std::uint64_t>(object), static_cast<std::uint64_t>(object) + kLeastHeader});
+    if (object > 0) all.push_back(header_extent(*descriptor(), static_cast<std::uint64_t>(object), size));
+    // Of a sealed file every address is as it was written.
+    for (std::size_t i = 0; i < extents.size() && !sealed_ && open_ == nullptr; ++i) {
+      if (const auto at = find_metadata(*descriptor(), extents[i], size))
+        fail("has rows where HDF5 keeps something else, at byte " + std::to_string(*at) + ": the file is damaged",
+             {*path_, facts->name});
+    }
   }
   if (const std::size_t i = find_overlap(all); i < all.size())
     fail("two of its datasets share the byte " + std::to_string(all[i + 1].begin) + ": the file is damaged", {*path_});

@@ -52,7 +52,7 @@ double read_number(const CsvReader& reader, std::size_t column) {
 
 }  // namespace
 
-LabelledData read_labelled_csv(const std::string& path, const LabelledOptions& options) {
+LabelledData read_labelled_csv(const std::string& path, const LabelledOptions& options, std::size_t max_bytes) {
   CsvReader reader(path, options.delimiter);
   const std::size_t category = class_column(reader, options.class_name);
   const std::vector<std::size_t> features = feature_columns(reader, category, options.context);
@@ -70,7 +70,7 @@ LabelledData read_labelled_csv(const std::string& path, const LabelledOptions& o
                                         reader.header().size()));
     // What is held counts too: of a compressed file only its own bytes are known.
     const std::size_t held = data.context.size() * sizeof(double);
-    if (options.max_bytes > 0 && std::max(static_cast<std::size_t>(reader.bytes_done()), held) > options.max_bytes)
+    if (max_bytes > 0 && std::max(static_cast<std::size_t>(reader.bytes_done()), held) > max_bytes)
       fail(ErrorKind::memory, "there is more text than fits into memory; give a larger --memory");
     const std::string_view text = reader.fields()[category];
     if (text.empty()) fail(ErrorKind::data, fmt::format("column '{}', the class, is empty", options.class_name));

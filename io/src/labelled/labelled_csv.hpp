@@ -8,6 +8,6 @@
 namespace scrm {
 
 /// Reads the columns that the options name. Errors name file, line and column; missing values are errors.
-LabelledData read_labelled_csv(const std::string& path, const LabelledOptions& options);
+LabelledData read_labelled_csv(const std::string& path, const LabelledOptions& options, std::size_t max_bytes);
 
 }  // namespace scrm

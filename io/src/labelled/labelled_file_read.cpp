@@ -17,12 +17,17 @@ namespace scrm {
 namespace {
 
 constexpr const char* kFormat = "scrm-labelled";
-// Rows that are fetched together: enough for a few chunks, few enough to cost no memory to speak of.
-constexpr std::int64_t kRowsAtOnce = std::int64_t{1} << 14;
+// What is fetched together: a few megabytes.
+constexpr double kRowsAtOnce = 1 << 14;
+constexpr double kBytesAtOnce = 2 << 20;
 
 class LabelledReader {
  public:
-  explicit LabelledReader(const std::string& path) : file_(path, std::make_shared<BufferPool>()) {}
+  LabelledReader(const std::string& path, std::size_t memory)
+      : file_(path, std::make_shared<BufferPool>()),
+        memory_(memory > 0
+                    ? static_cast<double>(memory)
+                    : static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE))) {}
 
   LabelledData read() {
     check_root();
@@ -41,7 +46,7 @@ class LabelledReader {
   void read_context();
   void read_dense();
   void read_sparse();
-  void check_entries(const StoredArray& indices, const StoredArray& values) const;
+  void check_entries(const StoredArray& indices, const StoredArray& values);
 
   StoredArray open(const std::string& name) const {
     const ObjectType type = file_.object_type(name);
@@ -55,25 +60,41 @@ class LabelledReader {
       fail(array.name(), fmt::format("has {}, but label has {}", count_of(array.rows(), "row"), data_.rows));
   }
 
-  /// Throws for shapes that memory cannot hold, which a damaged file may claim.
-  void require_memory(const StoredArray& array, std::size_t element_bytes) const {
-    const double needed =
-        static_cast<double>(array.rows()) * static_cast<double>(array.width()) * static_cast<double>(element_bytes);
-    const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-    if (needed <= there) return;
-    throw Error(ErrorKind::memory,
-                fmt::format("has {} rows of {} numbers, {:.1f} GB; labelled data is held in memory, and this machine "
-                            "has {:.1f} GB",
-                            array.rows(), array.width(), needed * 1e-9, there * 1e-9),
-                {.file = *file_.path(), .dataset = array.name()});
+  /// Bytes that a row takes while it is read, as the file has it and as numbers.
+  static double reading_bytes(const StoredArray& array) {
+    return array.memory_cost().per_row + static_cast<double>(array.width()) * sizeof(double);
+  }
+
+  /// Rows that are fetched together; of compressed chunks whole ones, which are decoded at once.
+  static std::int64_t rows_at_once(const StoredArray& array) {
+    const auto rows = static_cast<std::int64_t>(std::clamp(kBytesAtOnce / reading_bytes(array), 1.0, kRowsAtOnce));
+    const std::int64_t chunk = array.chunk_rows();
+    return chunk == 0 ? rows : std::max(chunk, rows / chunk * chunk);
+  }
+
+  /// Takes memory for as many numbers as the array has, of so many bytes each. Throws where there is not enough left,
+  /// as for shapes that a damaged file may claim.
+  void take_memory(const StoredArray& array, std::size_t element_bytes) {
+    const double numbers = static_cast<double>(array.rows()) * static_cast<double>(array.width());
+    const double reading = reading_bytes(array) * static_cast<double>(std::min(array.rows(), rows_at_once(array)));
+    const double needed = numbers * static_cast<double>(element_bytes);
+    if (taken_ + needed + reading > memory_)
+      throw Error(ErrorKind::memory,
+                  fmt::format("has {} of {}, which take {:.1f} MB; labelled data is held in memory, and the budget "
+                              "leaves {:.1f} MB; give a larger --memory",
+                              count_of(array.rows(), "row"), count_of(array.width(), "number"),
+                              (needed + reading) * 1e-6, std::max(0.0, memory_ - taken_) * 1e-6),
+                  {.file = *file_.path(), .dataset = array.name()});
+    taken_ += needed;
   }
 
   /// Calls visitor(row, column, value) for every number of the array, rows in order within a column of chunks.
   template <class Visitor>
   void visit(StoredArray& array, Visitor&& visitor) const {
     ReadBuffer buffer;
-    for (std::int64_t first = 0; first < array.rows(); first += kRowsAtOnce) {
-      const RawArray raw = array.fetch(file_, first, std::min(kRowsAtOnce, array.rows() - first));
+    const std::int64_t step = rows_at_once(array);
+    for (std::int64_t first = 0; first < array.rows(); first += step) {
+      const RawArray raw = array.fetch(file_, first, std::min(step, array.rows() - first));
       for (const RawTile& part : raw.tiles) {
         Tile tile;
         tile.element = raw.element;
@@ -94,6 +115,8 @@ class LabelledReader {
   }
 
   Hdf5File file_;
+  double memory_;
+  double taken_ = 0;
   LabelledData data_;
 };
 
@@ -115,7 +138,7 @@ void LabelledReader::read_labels() {
   if (label.rank() != 2 || label.width() < 1)
     fail("label", "must have two dimensions, rows and labels, or one, the class of every row");
   if (label.width() > std::numeric_limits<int>::max()) fail("label", "has too many labels");
-  require_memory(label, 1);
+  take_memory(label, 1);
   data_.rows = label.rows();
   data_.labels = static_cast<int>(label.width());
   data_.label.resize(static_cast<std::size_t>(label.rows()) * static_cast<std::size_t>(label.width()));
@@ -128,7 +151,7 @@ void LabelledReader::read_labels() {
 
 void LabelledReader::read_classes(StoredArray& label) {
   if (is_float(label.element())) fail("label", "holds real numbers; classes are integers from 0");
-  require_memory(label, sizeof(std::int32_t));
+  take_memory(label, sizeof(std::int32_t));
   const std::optional<std::int64_t> stated = file_.integer_attribute("/", "num_classes");
   if (stated && (*stated < 1 || *stated > std::numeric_limits<std::int32_t>::max()))
     fail("attribute num_classes", fmt::format("is {}, which is out of range", *stated));
@@ -175,7 +198,7 @@ void LabelledReader::read_dense() {
   StoredArray context = open("context");
   if (context.rank() != 2) fail("context", "must have two dimensions, rows and features");
   require_rows(context);
-  require_memory(context, sizeof(double));
+  take_memory(context, sizeof(double));
   data_.features = context.width();
   data_.context.resize(static_cast<std::size_t>(data_.rows) * static_cast<std::size_t>(data_.features));
   visit(context, [&](std::int64_t row, std::int64_t column, double value) {
@@ -184,10 +207,10 @@ void LabelledReader::read_dense() {
   });
 }
 
-void LabelledReader::check_entries(const StoredArray& indices, const StoredArray& values) const {
+void LabelledReader::check_entries(const StoredArray& indices, const StoredArray& values) {
   for (const StoredArray* array : {&indices, &values}) {
     if (array->width() != 1) fail(array->name(), fmt::format("must have one column, it has {}", array->width()));
-    require_memory(*array, sizeof(double));
+    take_memory(*array, 2 * sizeof(double));  // as they come, and in order
   }
   if (is_float(indices.element())) fail(indices.name(), "holds real numbers, integers are needed");
   if (indices.rows() != values.rows())
@@ -245,8 +268,8 @@ void LabelledReader::read_sparse() {
 
 }  // namespace
 
-LabelledData read_labelled(const std::string& path) {
-  return LabelledReader(path).read();
+LabelledData read_labelled(const std::string& path, std::size_t memory) {
+  return LabelledReader(path, memory).read();
 }
 
 bool is_labelled(const std::string& path) {

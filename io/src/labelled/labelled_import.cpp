@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "labelled/labelled_csv.hpp"
+#include "labelled/text_memory.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/path_checks.hpp"
 #include "scrm/io/labelled/arff.hpp"
@@ -33,14 +34,15 @@ std::vector<std::string> label_xml_candidates(const std::string& arff) {
   }
 }
 
-LabelledData read_arff_set(const std::vector<std::string>& paths, const LabelledOptions& options) {
+LabelledData read_arff_set(const std::vector<std::string>& paths, const LabelledOptions& options,
+                           std::size_t max_bytes) {
   if (options.labels > 0 && !options.label_xml.empty())
     fail_usage(paths.front(), "labels are given as a number or as an .xml file, not as both");
   const bool classed = options.multiclass || !options.class_name.empty();
   if (classed && (options.labels > 0 || !options.label_xml.empty()))
     fail_usage(paths.front(), "rows have labels or a class, not both");
-  if (classed) return read_arff(paths, {.class_name = options.class_name, .max_bytes = options.max_bytes});
-  if (options.labels > 0) return read_arff(paths, {.labels = options.labels, .max_bytes = options.max_bytes});
+  if (classed) return read_arff(paths, {.class_name = options.class_name, .max_bytes = max_bytes});
+  if (options.labels > 0) return read_arff(paths, {.labels = options.labels, .max_bytes = max_bytes});
   const std::string xml = options.label_xml.empty() ? find_label_xml(paths.front()) : options.label_xml;
   if (xml.empty()) {
     // Without a file that names labels, a nominal attribute at the end is the class, as Weka has it.
@@ -48,17 +50,18 @@ LabelledData read_arff_set(const std::vector<std::string>& paths, const Labelled
         "which attributes are labels? Say how many there are at the end (--labels K), name the .xml file that lists "
         "them (--label-xml FILE; there is no {}), or name the attribute that is the class (--class NAME)",
         fmt::join(label_xml_candidates(paths.front()), " and no "));
-    return read_arff(paths, {.class_name = "", .class_unclear = unclear, .max_bytes = options.max_bytes});
+    return read_arff(paths, {.class_name = "", .class_unclear = unclear, .max_bytes = max_bytes});
   }
-  return read_arff(paths, {.label_names = read_label_names(xml), .max_bytes = options.max_bytes});
+  return read_arff(paths, {.label_names = read_label_names(xml), .max_bytes = max_bytes});
 }
 
-LabelledData read_csv_set(const std::vector<std::string>& paths, const LabelledOptions& options) {
+LabelledData read_csv_set(const std::vector<std::string>& paths, const LabelledOptions& options,
+                          std::size_t max_bytes) {
   if (paths.size() > 1) fail_usage(paths[1], "one CSV file at a time can be read as labelled data");
   if (options.class_name.empty()) fail_usage(paths.front(), "which column is the class? Name it with --class COLUMN");
   if (options.labels > 0 || !options.label_xml.empty())
     fail_usage(paths.front(), "CSV files have a column for the class and no labels");
-  return read_labelled_csv(paths.front(), options);
+  return read_labelled_csv(paths.front(), options, max_bytes);
 }
 
 void require_no_libsvm_options(const std::string& path, const LabelledOptions& options) {
@@ -99,6 +102,7 @@ LabelledData read_any_labelled(const std::vector<std::string>& paths, const Labe
     if (!options.format && labelled_format(path) != format)
       fail_usage(path, fmt::format("has another format than {}", paths.front()));
   require_distinct(paths);
+  const std::size_t max_bytes = format == LabelledFormat::hdf5 ? 0 : require_text_fits(paths, options.memory);
   if (format == LabelledFormat::libsvm) {
     if (!options.label_xml.empty())
       fail_usage(paths.front(), "LIBSVM files number their labels; an .xml file names none");
@@ -110,16 +114,16 @@ LabelledData read_any_labelled(const std::vector<std::string>& paths, const Labe
                         .first_label = options.first_label,
                         .first_feature = options.first_feature,
                         .multiclass = options.multiclass,
-                        .max_bytes = options.max_bytes},
+                        .max_bytes = max_bytes},
                        numbering);
   }
   require_no_libsvm_options(paths.front(), options);
-  if (format == LabelledFormat::arff) return read_arff_set(paths, options);
-  if (format == LabelledFormat::csv) return read_csv_set(paths, options);
+  if (format == LabelledFormat::arff) return read_arff_set(paths, options, max_bytes);
+  if (format == LabelledFormat::csv) return read_csv_set(paths, options, max_bytes);
   if (options.labels > 0 || !options.label_xml.empty() || options.multiclass || !options.class_name.empty())
     fail_usage(paths.front(), "an HDF5 file says itself what its labels are");
   if (paths.size() > 1) fail_usage(paths[1], "only one HDF5 file at a time can be read as labelled data");
-  return read_labelled(paths.front());
+  return read_labelled(paths.front(), options.memory);
 }
 
 }  // namespace scrm

@@ -118,6 +118,26 @@ class Metadata(ProgramTest):
             self.assertEqual(len(at), 1)
             self.refused(self.patched(source, at[0], struct.pack("<Q", address)), "share", "damaged")
 
+    def test_addresses_that_lead_to_what_describes_the_file(self):
+        """Rows would be made of the nodes of trees, of heaps and of headers."""
+        for options in {"chunk_rows": 100}, {"chunk_rows": 100, "gzip": True}, {}:
+            source = self.foreign(**options)
+            data = source.read_bytes()
+            with h5py.File(source) as file:
+                datasets = [file[name] for name in ("context", "action", "loss", "propensity")]
+                headers = [h5py.h5o.get_info(item.id).addr for item in datasets]
+                rows = [item.id.get_chunk_info(2).byte_offset if options else item.id.get_offset() for item in datasets]
+            others = [at for name in (b"TREE", b"HEAP", b"SNOD", b"GCOL") for at in places(data, name)]
+            self.assertGreaterEqual(len(others), 3)
+            for address in rows:
+                for target in others + headers:
+                    # In the midst of a structure and shortly before one, too.
+                    for step in (0, -40) if target > 200 else (0,):
+                        for pointer in places(data, struct.pack("<Q", address)):
+                            path = self.patched(source, pointer, struct.pack("<Q", target + step))
+                            with self.subTest(options=options, target=data[target:target + 4], step=step):
+                                self.refused(path, "damaged")
+
     def test_files_that_hdf5_itself_reads(self):
         """Addresses are checked though nobody but HDF5 uses them: it makes up zeros for what it does not find."""
         random = np.random.default_rng(0)

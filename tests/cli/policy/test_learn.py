@@ -152,6 +152,20 @@ class Learn(ProgramTest):
             self.assertEqual(earned[reward], -cost[loss])
         self.assertEqual([s["value"] for s in earned["lambda_scores"]], [-s["value"] for s in cost["lambda_scores"]])
 
+    def test_what_is_wrong_with_the_command_is_said_before_data_is_opened(self):
+        for options, words in ((("--estimator", "wishes"), "wishes"), (("--holdout", 1.5), "--holdout is 1.5"),
+                               (("--holdout", "nan"), "--holdout is nan")):
+            done = run("learn", self.dir / "nowhere.h5", *options, "--out", self.dir / "new.toml", check=2)
+            self.assertIn(words, done.stderr)
+            self.assertNotIn("nowhere", done.stderr)
+
+    def test_rows_that_are_all_held_out_are_told_which_option_would_help(self):
+        data = write_log(self.dir / "two.h5", context=self.x[:2], action=self.a[:2], loss=self.y[:2], propensity=self.p[:2])
+        said = {run("learn", data, "--holdout", 0.95, "--lambda", 1, "--seed", seed, "--out", self.dir / "few.toml", "--overwrite",
+                    check=None).stderr for seed in range(12)}
+        self.assertTrue(any("no rows to learn from beside 2 rows held out" in text for text in said), said)
+        self.assertTrue(all("hold fewer out with --holdout" in text for text in said if "to learn from" in text), said)
+
     def test_very_few_rows_are_told_what_is_missing(self):
         out = self.dir / "few.toml"
         for rows in (1, 2, 3):

@@ -243,6 +243,25 @@ class Damage(ProgramTest):
         gaussian_log(self.path, rows=ROWS, replace={"context": (np.arange(ROWS + 1), np.zeros(ROWS), values, 3)})
         self.check_row("context", "nan")
 
+    def test_a_prediction_or_a_target_that_is_no_number(self):
+        random = np.random.default_rng(0)
+        names = "model/m/logged", "model/m/target/t"
+        for damaged in (*names, "target/t"):
+            for value, shown in ((np.nan, "nan"), (-np.inf, "-inf")):
+                target = np.full(ROWS, 0.2)
+                models = {name: random.normal(size=ROWS) for name in names}
+                (target if damaged == "target/t" else models[damaged])[ROW] = value
+                categorical_log(self.path, targets={"t": target}, **models)
+                with self.subTest(damaged=damaged, value=value):
+                    done = run("evaluate", self.path, "--target", "t", "--model", "m", "--json", check=1)
+                    self.assertIn(f"{self.path}: {damaged}, row {ROW}: {shown} is not", done.stderr)
+                    self.assertEqual(done.stdout, "")
+        for short in names:
+            models = {name: random.normal(size=ROWS - (name == short)) for name in names}
+            categorical_log(self.path, targets={"t": np.full(ROWS, 0.2)}, **models)
+            done = run("evaluate", self.path, "--target", "t", "--model", "m", check=1)
+            self.assertIn(f"{self.path}: {short}: has {ROWS - 1} rows, but loss has {ROWS}", done.stderr)
+
     def test_the_first_bad_row_is_named_whatever_the_order_of_work(self):
         gaussian_log(self.data / "a.h5", rows=ROWS)
         loss = with_value(with_value(np.zeros(ROWS), np.nan), np.nan, row=ROWS - 1)

@@ -174,6 +174,14 @@ class Learn(MemoryTest):
             self.run_within(memory, "learn", data, "--lambda", 0.1, "--max-iter", 2, "--out", f"{memory}.toml")
 
 
+    def test_scores_of_all_actions_that_a_model_needs_are_counted(self):
+        data = self.write_rows("many.h5", 300, 3, 10_000)
+        args = ("learn", data, "--estimator", "dm", "--lambda", 0.1, "--max-iter", 1)
+        self.assertEqual(self.run_within(64, *args, "--out", "out.toml"), "refused")
+        message = harness.run(*args, "--out", "out.toml", "--memory", "64M", check=1, cwd=self.dir).stderr
+        self.assertIn("an --estimator without a model", message)
+
+
 class Threads(MemoryTest):
     def test_sixty_four_threads(self):
         self.run_within(64, "simulate", "pricing", "--rows", 300_000, "--seed", 1, "--out", "logs", "--threads", 64)
@@ -183,6 +191,8 @@ class Threads(MemoryTest):
         self.assertEqual(self.run_within(64, "evaluate", *args, "--policy", policy), "done")
         self.assertEqual(self.run_within(64, "learn", *args, "--lambda", 0.1, "--max-iter", 2, "--out", "l.toml"), "done")
         self.assertEqual(self.run_within(64, "act", policy, "--contexts", *args, "--seed", 1, "--out", "acted"), "done")
+        study = ("study", "coverage", "--design", "near", "--logs", 100, "--rows", 20_000, "--threads", 64)
+        self.assertEqual(self.run_within(64, *study), "done")
 
 
 class Sweeps(MemoryTest):
@@ -198,6 +208,37 @@ class Sweeps(MemoryTest):
         (self.dir / "s.toml").write_text(f'environments = ["yeast"]\nmethods = ["crm", "scrm"]\n{text}')
         for threads in (2, 16):
             self.run_within(64, "sweep", "s.toml", "--out", f"{threads}.h5", "--threads", threads)
+
+
+class Labelled(MemoryTest):
+    """Held in memory as a whole, so that it is refused before it is read where it does not fit."""
+
+    def write_digits(self, rows, features):
+        digits = np.random.default_rng(1).integers(0, 9, (rows, features))
+        names = "".join(f"@attribute x{i} numeric\n" for i in range(features))
+        lines = "\n".join(",".join(map(str, row)) + f",{'abc'[i % 3]}" for i, row in enumerate(digits.tolist()))
+        (self.dir / "digits.arff").write_text(f"@relation digits\n{names}@attribute class {{a,b,c}}\n@data\n{lines}\n")
+        (self.dir / "study.toml").write_text('environments = ["digits.arff"]\nlogs = 1\nrows = 100\n')
+        keys = 'methods = ["baseline"]\nseeds = 1\nrollouts = 1\n'
+        for kind in ("arff", "h5"):
+            (self.dir / f"{kind}.toml").write_text(f'environments = ["./digits.{kind}"]\n{keys}')
+
+    def test_more_numbers_than_fit_are_refused_by_every_command_that_holds_them(self):
+        self.write_digits(60_000, 100)
+        self.assertEqual(self.run_within(64, "sweep", "arff.toml", "--out", "sweep.h5"), "refused")
+        self.assertEqual(self.run_within(64, "study", "estimators", "study.toml"), "refused")
+        self.assertEqual(self.run_within(64, "import", "digits.arff", "--class", "class", "--out", "digits.h5"), "refused")
+        self.assertEqual(self.run_within(256, "import", "digits.arff", "--class", "class", "--out", "digits.h5"), "done")
+        self.assertEqual(self.run_within(64, "sweep", "h5.toml", "--out", "sweep.h5"), "refused")
+        self.assertEqual(self.run_within(64, "inspect", "digits.h5"), "refused")
+        self.assertEqual(self.run_within(128, "inspect", "digits.h5"), "done")
+
+    def test_what_fits_is_done(self):
+        self.write_digits(6_000, 100)
+        self.assertEqual(self.run_within(64, "sweep", "arff.toml", "--out", "sweep.h5"), "done")
+        self.assertEqual(self.run_within(64, "study", "estimators", "study.toml"), "done")
+        self.assertEqual(self.run_within(64, "import", "digits.arff", "--class", "class", "--out", "digits.h5"), "done")
+        self.assertEqual(self.run_within(64, "inspect", "digits.h5"), "done")
 
 
 class Texts(MemoryTest):
@@ -271,6 +312,19 @@ class Advice(MemoryTest):
         message = self.message("evaluate", data, "--policy", policy)
         self.assertNotIn("chunks", message)
         self.assertIn("or data with fewer features", message)
+        # Nor is the share of rows held out to blame for what does not fit without it.
+        learn = ("learn", "--lambda", 0.1, "--max-iter", 1, "--out", "new.toml")
+        message = self.message(*learn, data)
+        self.assertNotIn("--holdout", message)
+        few = self.write_rows("few.h5", 100, 3)
+        message = self.message(*learn, few, "--features", "fourier", "--width", 8192)
+        self.assertIn("a smaller --width", message)
+
+    def test_a_refusal_takes_no_more_than_the_budget_either(self):
+        data, policy = self.write_rows("wide.h5", 100, 20_000), self.write_policy("wide.toml", 20_000)
+        self.assertEqual(self.run_within(64, "evaluate", data, "--policy", policy), "refused")
+        self.assertEqual(self.run_within(64, "learn", data, "--lambda", 0.1, "--out", "new.toml"), "refused")
+        self.assertEqual(self.run_within(64, "inspect", data), "refused")
 
 
 class Many(MemoryTest):

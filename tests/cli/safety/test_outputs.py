@@ -75,6 +75,14 @@ class Inputs(OutputTest):
         for options in ["--overwrite"], ["--resume"], []:
             self.refused("write elsewhere", "sweep", "sweep.toml", "--out", "set.h5", *options)
 
+    def test_a_study_does_not_write_over_its_data(self):
+        (self.dir / "classes.svm").write_text("".join(f"{i % 3} 1:{i}\n" for i in range(30)))
+        run("import", "classes.svm", "--format", "libsvm", "--multiclass", "--out", "classes.h5", cwd=self.dir)
+        (self.dir / "study.toml").write_text('environments = ["classes.h5"]\nlogs = 1\nrows = 20\n')
+        for out in "classes.h5", "study.toml":
+            self.refused("write elsewhere", "study", "estimators", "study.toml", "--out", out, "--overwrite")
+            self.refused("write elsewhere", "study", "estimators", "study.toml", "--out", out)
+
 
 class Existing(OutputTest):
     COMMANDS = {

@@ -204,7 +204,9 @@ class LabelledData(SweepTest):
         columns, _, _ = self.columns(4, 1, 2, check=1)
         self.assertEqual(columns["status"], ["ok", "failed", "failed", "ok", "ok", "ok"])
         self.assertIn("no rows to learn from", columns["message"][1])
+        self.assertNotIn("--holdout", columns["message"][1])  # which sweeps do not have
         self.assertIn("2 rows are too few", self.columns(2, 1, 1, check=1)[2])
+        self.assertIn("1 row is too few", self.columns(1, 1, 1, check=1)[2])
 
     def test_a_path_is_found_beside_the_sweep_file(self):
         write_labelled(self.dir / "mine.h5", 40, 2, 2)

@@ -8,6 +8,7 @@
 #include "estimate/groups/cluster_groups.hpp"
 #include "estimate/groups/row_groups.hpp"
 #include "estimate/groups/shape.hpp"
+#include "support/heap.hpp"
 #include "support/rows/columns.hpp"
 
 using namespace scrm;
@@ -213,6 +214,69 @@ TEST_CASE("row groups: what two ranks have added up is what one would have, huge
     for (RowGroups* groups : {&whole, &first}) groups->clip_top_rows(0, top, top.entries[TopRows::kSize - 1].weight);
     CHECK(first.table().sums == whole.table().sums);
   }
+}
+
+TEST_CASE("row groups: huge weights in every block take no memory, and have the same bits in any order of blocks") {
+  constexpr std::int64_t kBlocks = 300;
+  constexpr std::size_t kPolicies = 2;
+  const GroupLayout layout(kPolicies, {});
+  const WeightOptions rules{.alpha = 0.01, .clip = 0, .ranges = false};
+  WeightedBlock one(0);
+  Columns<double> weights{1};
+  const auto set_block = [&](std::int64_t index) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(index) + 3);
+    one.block.first_row = index * kBlockRows;
+    // A dozen in a block, most of them two to a group of sixteen.
+    for (int i = 0; i < kBlockRows; ++i) {
+      const bool huge = i % 400 == 8 || i % 400 == 9 || i == 1000;
+      weights[i] = huge ? std::exp2(21 + 30 * std::generate_canonical<double, 53>(random)) : one.weights[i] * 1e-7;
+    }
+  };
+  std::vector<std::vector<double>> tables;
+  std::vector<long double> exact;                // of the first policy, by group
+  for (const std::int64_t step : {1, 299, 7}) {  // in order, backwards, in leaps
+    const std::size_t before = heap_bytes();
+    RowGroups groups(kBlocks * kBlockRows, 16, layout);
+    TopRows top;
+    for (std::int64_t b = 0; b < kBlocks; ++b) {
+      set_block(b * step % kBlocks);
+      for (std::size_t p = 0; p < kPolicies; ++p) groups.add_block(one.block, p, weights.data(), rules, nullptr);
+      for (int i = 0; i < kBlockRows; ++i) {
+        TopRows::Entry entry{weights[i], one.loss[i], one.block.first_row + i};
+        for (int t = 0; t < TopRows::kSize; ++t) {
+          if (entry.weight > top.entries[static_cast<std::size_t>(t)].weight)
+            std::swap(entry, top.entries[static_cast<std::size_t>(t)]);
+        }
+      }
+    }
+    top.count = TopRows::kSize;
+    const double clip = top.entries[TopRows::kSize - 1].weight;
+    for (std::size_t p = 0; p < kPolicies; ++p) groups.clip_top_rows(p, top, clip);
+    if (before > 0) {
+      CHECK(heap_bytes() - before <= RowGroups::bytes(kBlocks * kBlockRows, 16, layout) + 1024);
+      CHECK(heap_bytes() - before > RowGroups::bytes(kBlocks * kBlockRows, 16, layout) / 2);
+    }
+    tables.push_back(groups.table().sums);
+    exact.assign(static_cast<std::size_t>(groups.table().groups), 0);
+    for (std::int64_t b = 0; b < kBlocks; ++b) {
+      set_block(b);
+      for (int i = 0; i < kBlockRows; ++i) {
+        const auto group = static_cast<std::size_t>((one.block.first_row + i) / 16);
+        exact[group] += static_cast<long double>(std::min(weights[i], clip)) * one.loss[i];
+      }
+    }
+    for (std::size_t p = 0; p < kPolicies; ++p) {
+      double worst = 0;
+      for (std::size_t g = 0; g < exact.size(); ++g) {
+        const double sum = groups.table().group(static_cast<std::int64_t>(g))[layout.policy(p) + GroupLayout::kClipped];
+        worst = std::max(worst, std::abs(sum - static_cast<double>(exact[g])) / (1 + std::abs(sum)));
+      }
+      // Two huge terms of opposite signs leave a difference of which their roundings are a part.
+      CHECK(worst < 1e-9);
+    }
+  }
+  CHECK(tables[1] == tables[0]);
+  CHECK(tables[2] == tables[0]);
 }
 
 TEST_CASE("shape: what is expected of large weights that met no outcome, and only of single rows") {

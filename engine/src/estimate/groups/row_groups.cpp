@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 
 namespace scrm {
 namespace {
@@ -40,12 +39,13 @@ std::int64_t RowGroups::shape_group_rows(std::int64_t rows, std::size_t policies
 }
 
 RowGroups::RowGroups(std::int64_t rows, std::int64_t group_rows, const GroupLayout& layout)
-    : group_rows_(group_rows), table_{layout, groups_of(rows, group_rows), {}} {
+    : group_rows_(group_rows), table_{layout, groups_of(rows, group_rows), {}}, held_(layout.policies()) {
   table_.sums.resize(static_cast<std::size_t>(table_.groups) * layout.width());
 }
 
 std::size_t RowGroups::bytes(std::int64_t rows, std::int64_t group_rows, const GroupLayout& layout) {
-  return static_cast<std::size_t>(groups_of(rows, group_rows)) * layout.width() * sizeof(double);
+  return static_cast<std::size_t>(groups_of(rows, group_rows)) * layout.width() * sizeof(double) +
+         layout.policies() * (sizeof(HeldRows) + sizeof(OpenGroup));
 }
 
 double* RowGroups::group(std::int64_t row) {
@@ -76,16 +76,35 @@ bool RowGroups::is_held(double weight) const noexcept {
   return group_rows_ > 1 && weight > kLargestSubtracted;
 }
 
-void RowGroups::hold(const HeldRow& row, HeldRows& held, int& count) {
-  if (count < static_cast<int>(held.size())) {
-    held[static_cast<std::size_t>(count++)] = row;
+void RowGroups::add_clipped(std::size_t policy, const HeldRow& row, double weight) {
+  group(row.row)[table_.layout.policy(policy) + GroupLayout::kClipped] += weight * row.loss;
+}
+
+void RowGroups::hold(std::size_t policy, const HeldRow& row, HeldRows& held) {
+  if (held.count < TopRows::kSize) {
+    held.rows[static_cast<std::size_t>(held.count++)] = row;
     return;
   }
   HeldRow least = row;
-  for (HeldRow& other : held) {
+  for (HeldRow& other : held.rows) {
     if (other.weight < least.weight) std::swap(other, least);
   }
-  group(least.row)[table_.layout.policy(least.policy) + GroupLayout::kClipped] += least.weight * least.loss;
+  add_clipped(policy, least, least.weight);
+}
+
+void RowGroups::hold_all(std::size_t policy, HeldRows& held) {
+  HeldRows& kept = held_[policy];
+  std::array<HeldRow, 2 * TopRows::kSize> all;
+  auto end = std::copy_n(kept.rows.begin(), kept.count, all.begin());
+  end = std::copy_n(held.rows.begin(), held.count, end);
+  std::sort(all.begin(), end, [](const HeldRow& a, const HeldRow& b) {
+    return a.weight != b.weight ? a.weight < b.weight : a.row < b.row;
+  });
+  const auto first = all.begin() + std::max<std::ptrdiff_t>(0, end - all.begin() - TopRows::kSize);
+  for (auto row = all.begin(); row != first; ++row) add_clipped(policy, *row, row->weight);
+  std::copy(first, end, kept.rows.begin());
+  kept.count = static_cast<int>(end - first);
+  held.count = 0;
 }
 
 void RowGroups::add_block(const Block& block, std::size_t policy, const double* weights, const WeightOptions& rules,
@@ -102,7 +121,6 @@ void RowGroups::add_block(const Block& block, std::size_t policy, const double* 
   for (int i = 0; i < block.rows; ++i) holds |= weights[i] > kLargestSubtracted;
   holds = holds && automatic && group_rows_ > 1;
   HeldRows held;
-  int held_count = 0;
   if (!automatic) {
     for (int i = 0; i < block.rows; ++i) clipped_terms[i] = std::min(weights[i], rules.clip) * block.loss[i];
   }
@@ -126,7 +144,7 @@ void RowGroups::add_block(const Block& block, std::size_t policy, const double* 
     } else {
       for (int i = first; i < end; ++i) {
         if (is_held(weights[i]))
-          hold({policy, block.first_row + i, weights[i], block.loss[i]}, held, held_count);
+          hold(policy, {weights[i], block.loss[i], block.first_row + i}, held);
         else
           sums[GroupLayout::kClipped] += ips_terms[i];
       }
@@ -137,9 +155,9 @@ void RowGroups::add_block(const Block& block, std::size_t policy, const double* 
       sums[GroupLayout::kOwn + 1] += excess[i];
     }
   });
-  if (held_count == 0) return;
+  if (held.count == 0) return;
   const std::lock_guard lock(held_mutex_);
-  held_.insert(held_.end(), held.begin(), held.begin() + held_count);
+  hold_all(policy, held);
 }
 
 void RowGroups::add_block_terms(const Block& block, std::size_t policy, std::size_t at, const double* terms) {
@@ -159,51 +177,53 @@ void RowGroups::add_block_sums(const BlockSums& block) {
   open_.resize(block.top.size());
   for (std::size_t p = 0; p < block.top.size(); ++p) {
     OpenGroup& open = open_[p];
-    if (open.group != number) close(open);
+    if (open.group != number) hold_all(p, open.held);
     open.group = number;
     for (int t = 0; t < block.top[p].count; ++t) {
       const TopRows::Entry& entry = block.top[p].entries[static_cast<std::size_t>(t)];
       if (is_held(entry.weight))
-        hold({p, entry.row, entry.weight, entry.loss}, open.held, open.count);
+        hold(p, {entry.weight, entry.loss, entry.row}, open.held);
       else
         into[table_.layout.policy(p) + GroupLayout::kClipped] += entry.weight * entry.loss;
     }
   }
 }
 
-void RowGroups::close(OpenGroup& open) {
-  held_.insert(held_.end(), open.held.begin(), open.held.begin() + open.count);
-  open.count = 0;
+void RowGroups::close_groups() {
+  for (std::size_t p = 0; p < open_.size(); ++p) hold_all(p, open_[p].held);
 }
 
 void RowGroups::transfer(std::int64_t first, std::int64_t end, ByteStream& bytes) {
   using scrm::transfer;
-  for (OpenGroup& open : open_) close(open);
+  close_groups();
   const std::size_t width = table_.layout.width();
   const std::int64_t first_group = std::min(table_.groups, groups_of(first, group_rows_));
   const std::int64_t end_group = std::min(table_.groups, groups_of(end, group_rows_));
   bytes.raw(table_.sums.data() + static_cast<std::size_t>(first_group) * width,
             static_cast<std::size_t>(end_group - first_group) * width * sizeof(double));
-  const auto here = [&](const HeldRow& held) { return held.row >= first && held.row < end; };
-  std::vector<HeldRow> held;
-  std::copy_if(held_.begin(), held_.end(), std::back_inserter(held), here);
-  transfer(bytes, held);
-  if (!bytes.reads()) return;
-  std::erase_if(held_, here);
-  held_.insert(held_.end(), held.begin(), held.end());
+  for (std::size_t p = 0; p < held_.size(); ++p) {
+    HeldRows here, elsewhere;
+    for (int i = 0; i < held_[p].count; ++i) {
+      const HeldRow& row = held_[p].rows[static_cast<std::size_t>(i)];
+      HeldRows& into = row.row >= first && row.row < end ? here : elsewhere;
+      into.rows[static_cast<std::size_t>(into.count++)] = row;
+    }
+    transfer(bytes, here);
+    if (!bytes.reads()) continue;
+    held_[p] = elsewhere;
+    hold_all(p, here);
+  }
 }
 
 void RowGroups::clip_top_rows(std::size_t policy, const TopRows& top, double clip) {
-  const std::size_t offset = table_.layout.policy(policy);
-  const auto add_clipped = [&](const HeldRow& held) {
-    group(held.row)[offset + GroupLayout::kClipped] += std::min(held.weight, clip) * held.loss;
-  };
-  for (OpenGroup& open : open_) close(open);
-  // In the order of rows, so that threads cannot change a bit. Only top rows lie above M.
-  std::sort(held_.begin(), held_.end(), [](const HeldRow& a, const HeldRow& b) { return a.row < b.row; });
-  for (const HeldRow& held : held_) {
-    if (held.policy == policy) add_clipped(held);
+  close_groups();
+  // Only top rows lie above M.
+  const HeldRows& held = held_[policy];
+  for (int i = 0; i < held.count; ++i) {
+    const HeldRow& row = held.rows[static_cast<std::size_t>(i)];
+    add_clipped(policy, row, std::min(row.weight, clip));
   }
+  const std::size_t offset = table_.layout.policy(policy);
   for (int t = 0; t < top.count; ++t) {
     const TopRows::Entry& entry = top.entries[static_cast<std::size_t>(t)];
     if (is_held(entry.weight)) continue;

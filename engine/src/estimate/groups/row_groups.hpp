@@ -65,11 +65,14 @@ class RowGroups {
  private:
   /// A weighted loss that is not in its group's sum of min(w, M) y yet.
   struct HeldRow {
-    std::size_t policy = 0;
-    std::int64_t row = 0;
     double weight = 0, loss = 0;
+    std::int64_t row = 0;
   };
-  using HeldRows = std::array<HeldRow, TopRows::kSize>;
+  /// As many rows as M can clip.
+  struct HeldRows {
+    std::array<HeldRow, TopRows::kSize> rows;
+    int count = 0;
+  };
 
   double* group(std::int64_t row);
   /// Calls add(sums of the group, first, end) for the rows [first, end) of the block that lie in each of its groups.
@@ -77,9 +80,14 @@ class RowGroups {
   void each_group(const Block& block, Add add);
   /// Whether a row has to wait until M is known: taken back out of a sum, a huge weight would leave nothing of it.
   bool is_held(double weight) const noexcept;
-  /// Holds the row; where a block, or a group of blocks, has held as many as M can clip, the one with the least weight
-  /// goes into its sum.
-  void hold(const HeldRow& row, HeldRows& held, int& count);
+  void add_clipped(std::size_t policy, const HeldRow& row, double weight);
+  /// Holds a row of a block, or of a group of blocks; where there is no room left, the one with the least weight goes
+  /// into its sum.
+  void hold(std::size_t policy, const HeldRow& row, HeldRows& held);
+  /// Holds rows of a policy beside those of other groups, all of a group at once. Those that are not among the largest
+  /// of the policy lie below M and go into their sums, the least first. So each group takes up its rows in the order of
+  /// their weights, now or when M is known, whatever the order in which groups come.
+  void hold_all(std::size_t policy, HeldRows& held);
 
   std::int64_t group_rows_;
   GroupTable table_;
@@ -87,12 +95,11 @@ class RowGroups {
   struct OpenGroup {
     std::int64_t group = -1;
     HeldRows held;
-    int count = 0;
   };
-  void close(OpenGroup& open);
+  void close_groups();
 
   std::mutex held_mutex_;
-  std::vector<HeldRow> held_;    // of all groups, in no order
+  std::vector<HeldRows> held_;   // of each policy, the least weight first
   std::vector<OpenGroup> open_;  // of each policy
 };
 

@@ -18,6 +18,8 @@ LearningModel::LearningModel(std::shared_ptr<const OutcomeModel> model, Source& 
   const auto blocks = static_cast<std::size_t>(source.blocks());
   const std::size_t bytes = blocks * static_cast<std::size_t>(columns()) * kColumnBytes;
   if (pass.memory > 0 && bytes > pass.memory / kMemoryShare) return;
+  PassOptions beside = pass;
+  if (pass.memory > 0) beside.memory = pass.memory - bytes;
   std::vector<HeldBlock> held(blocks);
   Pool<PolicyScratch> pool;
   // Each block has its own place: the pass adds nothing up. Bad rows were seen to when the model was fitted.
@@ -29,7 +31,7 @@ LearningModel::LearningModel(std::shared_ptr<const OutcomeModel> model, Source& 
         const Pool<PolicyScratch>::Lease scratch = pool.lease();
         here.coefficients = fill(block, *scratch, here.columns.get());
       },
-      [](int&, int) {}, pass);
+      [](int&, int) {}, beside);
   held_ = std::move(held);
 }
 

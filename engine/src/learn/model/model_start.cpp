@@ -8,6 +8,8 @@
 #include "learn/model/learning_model.hpp"
 #include "pass/pool.hpp"
 #include "policy/kinds/policy_kinds.hpp"
+#include "scrm/engine/schedule/memory_ledger.hpp"
+#include "scrm/engine/schedule/threads.hpp"
 
 namespace scrm {
 namespace {
@@ -38,6 +40,21 @@ std::vector<double> model_theta(const ObjectiveProblem& problem) {
   return theta;
 }
 
+/// As many threads as there is memory for their scores.
+PassOptions with_scores(const PassOptions& pass, int outputs) {
+  if (pass.memory == 0) return pass;
+  const std::size_t scores = static_cast<std::size_t>(outputs) * kBlockRows * sizeof(double);
+  const auto wanted = static_cast<std::size_t>(resolve_threads(pass.threads));
+  const std::size_t threads = std::clamp<std::size_t>(pass.memory / 2 / scores, 1, wanted);
+  MemoryLedger ledger(pass.memory);
+  ledger.charge(threads * scores, "scores of all actions, which a model is followed by",
+                "fewer actions, or an --estimator without a model");
+  PassOptions out = pass;
+  out.threads = static_cast<int>(threads);
+  out.memory = ledger.left();
+  return out;
+}
+
 double root_mean_square(Source& source, const Policy& policy, const PassOptions& pass) {
   const auto target = make_target_policy(policy, source.schema(), "the model's scores");
   Pool<PolicyScratch> pool;
@@ -52,7 +69,7 @@ double root_mean_square(Source& source, const Policy& policy, const PassOptions&
           for (int i = 0; i < block.rows; ++i) out += scores[cell(k, i)] * scores[cell(k, i)];
         }
       },
-      [](double& a, double b) { a += b; }, pass);
+      [](double& a, double b) { a += b; }, with_scores(pass, policy.outputs));
   return std::sqrt(sum / static_cast<double>(source.rows()) / policy.outputs);
 }
 

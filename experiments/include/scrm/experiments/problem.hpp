@@ -96,8 +96,8 @@ struct ProblemFactory {
 
 /// The problems of that name: one of environments(), the path of a labelled data set, or the name of one, NAME.h5, in
 /// `data_dir`. Looks for the files of named data sets there too; an Error names what is missing and where it may be
-/// had.
-ProblemFactory make_problem_factory(const std::string& name, const std::string& data_dir);
+/// had. Labelled data is held in memory, of which it may take so many bytes (0: no limit).
+ProblemFactory make_problem_factory(const std::string& name, const std::string& data_dir, std::size_t memory = 0);
 /// Whether an environment's name is the path of a labelled data set: it has a slash or a dot.
 bool is_path(const std::string& environment) noexcept;
 

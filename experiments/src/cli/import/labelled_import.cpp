@@ -15,10 +15,6 @@
 namespace scrm {
 namespace {
 
-// Text, the numbers read from it, and vectors that grow: measured at 2.5 bytes for each byte of text where numbers have
-// four digits, and at 6 where they have one.
-constexpr double kMemoryPerByte = 6;
-
 std::optional<int> first_number(const std::string& text) {
   if (text == "auto") return std::nullopt;
   return text == "0" ? 0 : 1;
@@ -28,21 +24,6 @@ void require_file_name(const std::string& out) {
   if (std::filesystem::path(out).extension() == ".h5") return;
   throw Error(ErrorKind::usage,
               fmt::format("--out {}: a labelled data set is one file; give it a name that ends in .h5", out));
-}
-
-void require_memory(const LabelledImport& import, std::size_t memory) {
-  double bytes = 0;
-  for (const std::string& file : import.files) {
-    std::error_code unknown;
-    const auto size = std::filesystem::file_size(file, unknown);
-    if (!unknown) bytes += static_cast<double>(size);
-  }
-  if (bytes * kMemoryPerByte <= static_cast<double>(memory)) return;
-  throw Error(
-      ErrorKind::memory,
-      fmt::format("labelled data is held in memory, and {} of text can take {}, which is more than the {} allowed",
-                  human_bytes(bytes), human_bytes(bytes * kMemoryPerByte), human_bytes(static_cast<double>(memory))),
-      {.file = import.files.front()});
 }
 
 }  // namespace
@@ -91,11 +72,7 @@ LabelledFlags add_labelled_options(CLI::App& command, LabelledImport& import) {
 void run_labelled_import(LabelledImport import, LabelledFormat format, const CommonOptions& common) {
   const Stopwatch watch;
   require_file_name(import.out);
-  const std::size_t memory = MemoryLedger::of_process(common.memory).left();
-  require_memory(import, memory);
-  // Pipes do not say how long they are.
-  import.options.max_bytes =
-      static_cast<std::size_t>(static_cast<double>(memory) / kMemoryPerByte / static_cast<double>(import.files.size()));
+  import.options.memory = MemoryLedger::of_process(common.memory).left();
   import.options.format = format;
   import.options.first_label = first_number(import.first_label);
   import.options.first_feature = first_number(import.first_feature);

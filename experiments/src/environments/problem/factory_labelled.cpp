@@ -8,6 +8,7 @@
 #include "environments/problem/problem_factories.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/fnv_hash.hpp"
+#include "scrm/io/file/spelling.hpp"
 #include "scrm/kernels/scores/fourier_features.hpp"
 
 namespace scrm {
@@ -106,7 +107,9 @@ ProblemShape labelled_shape(const LabelledData& data, const LabelledTraits& trai
 
 ProblemFactory make_labelled_factory(std::shared_ptr<const LabelledData> data, const LabelledTraits& traits) {
   if (data->rows < 3) {
-    throw Error(ErrorKind::data, fmt::format("{} rows are too few to learn from and to test on", data->rows),
+    throw Error(ErrorKind::data,
+                fmt::format("{} {} too few to learn from and to test on", count_of(data->rows, "row"),
+                            data->rows == 1 ? "is" : "are"),
                 {.file = data->name});
   }
   ProblemFactory factory;

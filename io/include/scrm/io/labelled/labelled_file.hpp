@@ -15,8 +15,9 @@ void write_labelled(const std::string& path, const LabelledData& data, bool gzip
 
 /// Reads such a file whole. Numbers of any type are taken; sparse entries are put in order and zeros among them left
 /// out. Without `num_classes` there are as many classes as names, or as the largest number asks for. Errors name file,
-/// dataset, row and value.
-LabelledData read_labelled(const std::string& path);
+/// dataset, row and value. Data that takes more than `memory` bytes (0: than the machine has) is refused before it is
+/// read.
+LabelledData read_labelled(const std::string& path, std::size_t memory = 0);
 
 /// Whether this is an HDF5 file that calls itself a labelled data set; false for anything else, missing files included.
 bool is_labelled(const std::string& path);

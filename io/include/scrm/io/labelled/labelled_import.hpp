@@ -24,7 +24,7 @@ struct LabelledOptions {
   std::int64_t features = 0;                  ///< LIBSVM; 0: derived
   std::optional<int> first_label = {};        ///< LIBSVM
   std::optional<int> first_feature = {};      ///< LIBSVM
-  std::size_t max_bytes = 0;                  ///< text that a file may have; 0: no limit
+  std::size_t memory = 0;  ///< bytes that the data may take, with the text it is read from; 0: no limit
 };
 
 /// By the ending: .arff; .libsvm, .svm and .txt; .h5 and .hdf5. A usage Error for any other, .csv among them: it does
@@ -37,7 +37,8 @@ std::string find_label_xml(const std::string& arff);
 
 /// Reads one data set out of one file or several of one format; HDF5 and CSV come as one file. ARFF files whose labels
 /// nobody names are multiclass where their last attribute looks like a class. Options of another format are a usage
-/// Error. `numbering` is set for LIBSVM only.
+/// Error, data that does not fit the memory one of kind memory, before it is read where that can be known. `numbering`
+/// is set for LIBSVM only.
 LabelledData read_any_labelled(const std::vector<std::string>& paths, const LabelledOptions& options = {},
                                LibsvmNumbering* numbering = nullptr);
 
