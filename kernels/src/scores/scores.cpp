@@ -131,29 +131,6 @@ void block_scores(const Block& block, FeatureMap map, const double* theta, doubl
   HWY_DYNAMIC_DISPATCH(dense_scores_impl)(block, map, theta, out);
 }
 
-void sparse_scores(const Block& block, const double* weights, int all_outputs, const ScoreRange& range) noexcept {
-  assert(has_valid_context(block) && block.sparse.indptr != nullptr && weights != nullptr && range.out != nullptr);
-  assert(range.outputs >= 1 && range.first_output + range.outputs <= all_outputs);
-  // Sums of one row over a few outputs stay in registers; the strided store to the columns happens once for each row.
-  constexpr int kTile = 16;
-  const SparseContext& x = block.sparse;
-  const int rows = std::min(range.rows, block.rows - range.first_row);
-  for (int k0 = 0; k0 < range.outputs; k0 += kTile) {
-    const int tile = std::min(kTile, range.outputs - k0);
-    const double* first = weights + range.first_output + k0;
-    for (int i = 0; i < rows; ++i) {
-      double sum[kTile];
-      for (int k = 0; k < tile; ++k) sum[k] = first[k];
-      const int row = range.first_row + i;
-      for (std::int64_t e = x.indptr[row]; e < x.indptr[row + 1]; ++e) {
-        const double* weight = first + (1 + static_cast<std::int64_t>(x.indices[e])) * all_outputs;
-        for (int k = 0; k < tile; ++k) sum[k] += x.values[e] * weight[k];
-      }
-      for (int k = 0; k < tile; ++k) range.out[(k0 + k) * range.stride + i] = sum[k];
-    }
-  }
-}
-
 void sparse_scores(const Block& block, FeatureMap map, const double* theta, const ScoreRange& range) noexcept {
   assert(has_valid_context(block) && block.sparse.indptr != nullptr && theta != nullptr && range.out != nullptr);
   const std::int64_t width = 1 + mapped_features(map, block.features);

@@ -179,19 +179,6 @@ LearningTerms additive_terms(const Block& block, const std::uint8_t* keep, const
                                                    variance_coefficients);
 }
 
-void add_sparse_context_products(const Block& block, const double* coefficients, int columns, double* out) noexcept {
-  assert(has_valid_context(block) && block.sparse.indptr != nullptr);
-  assert(coefficients != nullptr && columns >= 1 && out != nullptr);
-  const SparseContext& x = block.sparse;
-  for (int i = 0; i < block.rows; ++i) {
-    for (std::int64_t e = x.indptr[i]; e < x.indptr[i + 1]; ++e) {
-      double* row = out + static_cast<std::int64_t>(x.indices[e]) * columns;
-      for (int c = 0; c < columns; ++c)
-        row[c] += x.values[e] * coefficients[static_cast<std::int64_t>(c) * kBlockRows + i];
-    }
-  }
-}
-
 void row_coefficients(const Block& block, const RowFactors& factors, const double* weights,
                       const double* term_gradients, const double* centred_terms, double* out) noexcept {
   assert(is_logged_block(block) && is_column(weights) && is_column(term_gradients) && is_column(centred_terms));
