@@ -49,7 +49,8 @@ void every_shape(Check check) {
 
 TEST_CASE("add_signed_scores: every row gets its context's score with its own sign, and no other row anything") {
   every_shape([](const SignedRows& given, int contexts, int replays) {
-    Columns<double> rows = given.rows;
+    Columns<double> rows;
+    for (int i = 0; i < kBlockRows; ++i) rows[i] = given.rows[i];
     add_signed_scores(given.bits.data(), given.scores.data(), contexts, replays, rows.data());
     int wrong = 0;
     for (int i = 0; i < kBlockRows; ++i) {
