@@ -1,6 +1,7 @@
 #include "estimate/model/ridge_shape.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 #include "scrm/kernels/scores/context_matrix.hpp"
@@ -24,14 +25,14 @@ RidgeUnit unit_of(const T* column, int rows) {
 template <class T>
 void fill_context(const Block& block, const RidgeUnits& units, const int* rows, int count, std::int64_t stride,
                   std::int64_t apart, double* out) {
+  assert(block.replays == 1);  // else they are fitted by conjugate gradients
   const auto* context = static_cast<const T*>(block.context);
   for (std::int64_t j = 0; j < block.features; ++j) {
-    const T* column = context + j * context_stride(block.replays);
+    const T* column = context + j * kBlockRows;
     const auto [centre, scale] = units.features[static_cast<std::size_t>(j)];
     const double inverse = 1 / scale;
     double* to = out + (1 + j) * apart;
-    for (int r = 0; r < count; ++r)
-      to[r * stride] = (static_cast<double>(column[rows[r] / block.replays]) - centre) * inverse;
+    for (int r = 0; r < count; ++r) to[r * stride] = (static_cast<double>(column[rows[r]]) - centre) * inverse;
   }
 }
 
