@@ -37,9 +37,9 @@ def evaluate(logs: Logs, policies: Union[AnyPolicy, Sequence[AnyPolicy], Mapping
     targets: outside policies by name, as arrays: probability or density of the logged action, [rows], or of all
         actions, [rows, actions]. All of them are evaluated unless `policies` names some.
     model: what outcomes an outside model expects, for dm, dr, sndr, switch-dr and dros: "ridge" (fitted here, on rows
-        other than the one it predicts), None, the name of a model of the shards, a pair (q_logged, q_target) of
-        arrays (q_target may be a dictionary by target), or q of all actions, [rows, actions], with targets that have
-        all probabilities too.
+        other than the one it predicts), "fourier" (the same, with random features too), None, the name of a model of
+        the shards, a pair (q_logged, q_target) of arrays (q_target may be a dictionary by target), or q of all
+        actions, [rows, actions], with targets that have all probabilities too.
     progress: True for a bar, or a function of (done, total, label); what it raises ends the call.
 
     The other arguments are the options of `scrm evaluate`. `memory` ("512M", "4G" or bytes) is what the call may take

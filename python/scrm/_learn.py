@@ -16,17 +16,18 @@ from ._task import Memory, Progress, finish, task_options, warn
 def learn(logs: Logs, kind: Optional[str] = None, *, lam: Union[str, float, Sequence[float]] = "auto",
           lam_grid: Sequence[float] = (), features: str = "linear", scale: float = 0.5, epsilon: float = 0.1,
           mixing: str = "joint", start: Union[Policy, str, None] = None, estimator: str = "ips-ix",
-          penalty: str = "se", l2: float = 0.0, alpha: Optional[float] = None, clip: Optional[float] = None,
+          penalty: str = "se", l2: Union[str, float] = 0.0, alpha: Optional[float] = None, clip: Optional[float] = None,
           bound: Optional[Tuple[float, float]] = None, holdout: float = 0.2, restarts: int = 1, max_iter: int = 500,
           tolerance: float = 1e-8, seed: int = 0, logging_policies: Sequence[Union[Policy, str]] = (),
           skip_bad_rows: bool = False, threads: Optional[int] = None, memory: Memory = None,
           progress: Union[Progress, bool, None] = None, width: int = 256, bandwidth: Optional[float] = None,
-          feature_seed: int = 0) -> Any:
+          feature_seed: int = 0, l2_grid: Sequence[float] = ()) -> Any:
     """The policy that minimizes estimated risk plus `lam` times its standard error; with a list of `lam` a list of
     policies.
 
     kind: "gaussian", "lognormal", "softmax" or "multilabel"; None takes what suits the actions.
     lam: a number, a list, "theory", or "auto" (by three random splits, among lam_grid).
+    l2: ridge on everything but intercepts: a number, or "auto" (by the same splits, after lam, among l2_grid).
     holdout: share of the rows kept back for an honest estimate, which is in `policy.report["held_out"]`;
         `evaluate(logs, holdout_of=policy)` judges on the same rows.
     start: a policy to start from, which then fixes kind, features, scale and epsilon.
@@ -49,7 +50,7 @@ def learn(logs: Logs, kind: Optional[str] = None, *, lam: Union[str, float, Sequ
     given = {"kind": kind or "", "features": features, "mixing": mixing, "scale": scale, "epsilon": epsilon,
              "start": [(policy.name, policy._handle) for policy in begin], "estimator": estimator, "holdout": holdout,
              "logging_policies": [(policy.name, policy._handle) for policy in map(_loaded, logging_policies)],
-             "penalty": penalty, "l2": l2, "alpha": alpha, "clip": clip, "bound": bound, "max_iter": max_iter,
+             "penalty": penalty, "l2": _ridge(l2, l2_grid), "l2_grid": [float(one) for one in l2_grid], "alpha": alpha, "clip": clip, "bound": bound, "max_iter": max_iter,
              "tolerance": tolerance, "restarts": restarts, "seed": seed, "skip_bad_rows": skip_bad_rows,
              "lambda_rule": rule, "lambdas": values, "width": width, "bandwidth": bandwidth,
              "feature_seed": feature_seed}
@@ -81,6 +82,17 @@ def _lambdas(lam: Any, grid: Sequence[float]) -> Tuple[str, List[float]]:
     if not values:
         raise UsageError("lam is an empty list")
     return "given", values
+
+
+def _ridge(l2: Union[str, float], grid: Sequence[float]) -> Optional[float]:
+    """None stands for the choice by held-out rows."""
+    if l2 == "auto":
+        return None
+    if isinstance(l2, str):
+        raise UsageError(f"l2 is '{l2}', but must be \"auto\" or a number")
+    if len(grid) > 0:
+        raise UsageError("l2_grid is what l2=\"auto\" chooses from; it needs l2=\"auto\"")
+    return float(l2)
 
 
 def _require_ranges(scale: float, epsilon: float, restarts: int, max_iter: int, tolerance: float) -> None:

@@ -42,7 +42,10 @@ LearningRequest learning_request(const py::dict& given) {
   request.logging_policies = policy_files(given["logging_policies"].cast<py::list>());
   LearnOptions& options = request.options;
   options.rules.penalty = named(kPenaltyNames, given, "penalty");
-  options.rules.l2 = given["l2"].cast<double>();
+  const std::optional<double> l2 = optional_of<double>(given, "l2");
+  options.choose_l2 = !l2;
+  options.rules.l2 = l2.value_or(0);
+  options.l2_candidates = given["l2_grid"].cast<std::vector<double>>();
   options.alpha = optional_of<double>(given, "alpha");
   options.clip = optional_of<double>(given, "clip");
   options.minimize.bound = optional_of<std::pair<double, double>>(given, "bound");

@@ -22,6 +22,8 @@ namespace {
 
 constexpr int kSplits = 3;
 constexpr double kTrainShare = 0.75;
+// In standard deviations of the losses.
+constexpr std::array kRidgeShares = {0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2};
 
 /// Both sides of every split that has rows on both.
 struct Splits {
@@ -88,6 +90,100 @@ std::size_t lambdas_together(const ObjectiveProblem& problem, std::size_t lambda
   return std::clamp<std::size_t>(memory / 2 / bytes, 1, lambdas);
 }
 
+/// The splits and their models, made once for all that is scored by them.
+class HeldOutScorer {
+ public:
+  /// `most` are the λ that are scored with one ridge, `candidates` all that will be scored.
+  HeldOutScorer(Source& source, const ObjectiveProblem& problem, const LearnOptions& options, const PassOptions& pass,
+                std::size_t most, std::size_t candidates)
+      : source_(source),
+        problem_(problem),
+        options_(options),
+        together_(lambdas_together(problem, most, pass.memory)),
+        candidates_(static_cast<double>(candidates)),
+        pass_(beside_searches(source, problem.policy, together_ * kSplits, 2 * kSplits + 3, pass)),
+        splits_(split(source, options, pass_)),
+        models_(models_of(source, splits_, options, pass_)) {}
+
+  std::vector<LambdaScore> score(std::span<const double> lambdas, double l2) {
+    problem_.rules.l2 = options_.rules.l2 = l2;
+    std::vector<LambdaScore> scores;
+    for (std::size_t first = 0; first < lambdas.size(); first += together_)
+      score_together(lambdas.subspan(first, std::min(together_, lambdas.size() - first)), scores);
+    return scores;
+  }
+
+ private:
+  const LearningModel* model_of(std::size_t split) const { return models_.empty() ? nullptr : &models_[split]; }
+
+  void score_together(std::span<const double> lambdas, std::vector<LambdaScore>& scores) {
+    LearnOptions part = options_;
+    if (options_.on_share) {
+      part.on_share = [&, this](double share) {
+        options_.on_share((done_ + share * static_cast<double>(lambdas.size())) / candidates_);
+      };
+    }
+    std::vector<Search> searches;
+    for (const double lambda : lambdas) {
+      for (std::size_t s = 0; s < splits_.train.size(); ++s) {
+        ObjectiveProblem one = problem_;
+        one.rules.lambda = lambda;
+        one.rows = &splits_.train[s];
+        one.model = model_of(s);
+        if (problem_.model != nullptr) one.policy = best_start(source_, one, pass_, options_.skip_bad_rows);
+        searches.push_back({.start = std::move(one)});
+      }
+    }
+    run_searches(source_, searches, part, pass_);
+    std::vector<ObjectiveProblem> held_out;
+    for (std::size_t i = 0; i < searches.size(); ++i) {
+      require_objective(searches[i].result);
+      ObjectiveProblem one = problem_;
+      one.policy = std::move(searches[i].result.policy);
+      one.rules.estimator = &judge_of(options_, source_.schema());
+      one.rules.lambda = 0;
+      one.rules.l2 = 0;
+      one.rows = &splits_.test[i % splits_.test.size()];
+      one.model = model_of(i % splits_.test.size());
+      held_out.push_back(std::move(one));
+    }
+    searches.clear();
+    const std::vector<ObjectiveValue> values = evaluate_objectives(source_, held_out, pass_, options_.skip_bad_rows);
+    for (std::size_t l = 0; l < lambdas.size(); ++l) {
+      double sum = 0;
+      for (std::size_t s = 0; s < splits_.test.size(); ++s) sum += values[l * splits_.test.size() + s].risk;
+      scores.push_back({lambdas[l], sum / static_cast<double>(splits_.test.size()), problem_.rules.l2});
+    }
+    done_ += static_cast<double>(lambdas.size());
+  }
+
+  Source& source_;
+  ObjectiveProblem problem_;
+  LearnOptions options_;
+  std::size_t together_;
+  double candidates_, done_ = 0;
+  PassOptions pass_;
+  Splits splits_;
+  std::vector<LearningModel> models_;
+};
+
+/// The first of the least.
+const LambdaScore& best_of(const std::vector<LambdaScore>& scores) {
+  return *std::min_element(scores.begin(), scores.end(),
+                           [](const LambdaScore& a, const LambdaScore& b) { return a.risk < b.risk; });
+}
+
+/// What l2 is chosen from, the least first: the start of a search hardly depends on it, and λ is chosen with it.
+std::vector<double> ridges_of(const LearnOptions& options, const Moments& loss) {
+  if (!options.choose_l2) return {options.rules.l2};
+  std::vector<double> out = options.l2_candidates;
+  if (out.empty()) {
+    for (const double share : kRidgeShares) out.push_back(share * loss.standard_deviation());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 }  // namespace
 
 std::shared_ptr<const OutcomeModel> fit_model(Source& source, const RowMask* rows, const LearnOptions& options,
@@ -98,55 +194,43 @@ std::shared_ptr<const OutcomeModel> fit_model(Source& source, const RowMask* row
                          pass);
 }
 
-std::vector<LambdaScore> score_lambdas(Source& source, const ObjectiveProblem& problem, const LearnOptions& options,
-                                       const PassOptions& pass) {
-  const std::size_t together = lambdas_together(problem, options.lambdas.size(), pass.memory);
-  PassOptions inner = beside_searches(source, problem.policy, together * kSplits, 2 * kSplits + 3, pass);
-  const Splits splits = split(source, options, inner);
-  const std::vector<LearningModel> models = models_of(source, splits, options, inner);
-  const auto model_of = [&](std::size_t split) { return models.empty() ? nullptr : &models[split]; };
-  LearnOptions part = options;
-  std::vector<LambdaScore> scores;
-  for (std::size_t first = 0; first < options.lambdas.size(); first += together) {
-    const auto lambdas = std::span(options.lambdas).subspan(first, std::min(together, options.lambdas.size() - first));
-    if (options.on_share) {
-      part.on_share = [&, all = static_cast<double>(options.lambdas.size())](double share) {
-        options.on_share((static_cast<double>(first) + share * static_cast<double>(lambdas.size())) / all);
-      };
-    }
-    std::vector<Search> searches;
-    for (const double lambda : lambdas) {
-      for (std::size_t s = 0; s < splits.train.size(); ++s) {
-        ObjectiveProblem one = problem;
-        one.rules.lambda = lambda;
-        one.rows = &splits.train[s];
-        one.model = model_of(s);
-        if (problem.model != nullptr) one.policy = best_start(source, one, inner, options.skip_bad_rows);
-        searches.push_back({.start = std::move(one)});
-      }
-    }
-    run_searches(source, searches, part, inner);
-    std::vector<ObjectiveProblem> held_out;
-    for (std::size_t i = 0; i < searches.size(); ++i) {
-      require_objective(searches[i].result);
-      ObjectiveProblem one = problem;
-      one.policy = std::move(searches[i].result.policy);
-      one.rules.estimator = &judge_of(options, source.schema());
-      one.rules.lambda = 0;
-      one.rules.l2 = 0;
-      one.rows = &splits.test[i % splits.test.size()];
-      one.model = model_of(i % splits.test.size());
-      held_out.push_back(std::move(one));
-    }
-    searches.clear();
-    const std::vector<ObjectiveValue> values = evaluate_objectives(source, held_out, inner, options.skip_bad_rows);
-    for (std::size_t l = 0; l < lambdas.size(); ++l) {
-      double sum = 0;
-      for (std::size_t s = 0; s < splits.test.size(); ++s) sum += values[l * splits.test.size() + s].risk;
-      scores.push_back({lambdas[l], sum / static_cast<double>(splits.test.size())});
-    }
+std::vector<PenaltyPair> choose_penalties(Source& source, const ObjectiveProblem& problem, const LearnOptions& options,
+                                          const PassOptions& pass, LearnReport& report) {
+  std::vector<double> lambdas = options.lambdas;
+  std::vector<double> ridges = ridges_of(options, report.loss);
+  bool choose_lambda = options.lambda_rule == LambdaRule::automatic;
+  if (options.lambda_rule == LambdaRule::theory) {
+    const std::size_t parameters = problem.policy.theta.size() + (options.min_scale ? 1 : 0);
+    lambdas = {theory_lambda(static_cast<double>(parameters), report.loss.count)};
   }
-  return scores;
+  if (report.loss.lowest == report.loss.highest) {  // every candidate is as good as another
+    if (choose_lambda) lambdas.resize(1);
+    ridges.resize(1);
+    choose_lambda = false;
+  }
+  std::vector<PenaltyPair> out;
+  if (choose_lambda || ridges.size() > 1) {
+    const std::size_t most = lambdas.size(), used = choose_lambda ? 1 : most;
+    const std::size_t candidates = choose_lambda ? most + ridges.size() - 1 : most * ridges.size();
+    HeldOutScorer scorer(source, problem, options, pass, most, candidates);
+    std::vector<std::vector<LambdaScore>> of_lambdas(used);
+    if (choose_lambda) {
+      report.scores = scorer.score(lambdas, ridges.front());
+      of_lambdas.front().push_back(best_of(report.scores));
+      lambdas = {of_lambdas.front().front().lambda};
+    }
+    for (std::size_t r = choose_lambda ? 1 : 0; r < ridges.size(); ++r) {
+      const std::vector<LambdaScore> scores = scorer.score(lambdas, ridges[r]);
+      for (std::size_t l = 0; l < used; ++l) of_lambdas[l].push_back(scores[l]);
+    }
+    for (const std::vector<LambdaScore>& scores : of_lambdas) {
+      out.push_back({scores.front().lambda, best_of(scores).l2});
+      if (options.choose_l2) report.l2_scores.insert(report.l2_scores.end(), scores.begin(), scores.end());
+    }
+    return out;
+  }
+  for (const double lambda : lambdas) out.push_back({lambda, ridges.front()});
+  return out;
 }
 
 }  // namespace scrm

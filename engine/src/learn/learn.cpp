@@ -6,14 +6,14 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
+#include "learn/automatic_parameters.hpp"
 #include "learn/lambda_choice.hpp"
 #include "learn/model/learning_model.hpp"
 #include "learn/model/model_start.hpp"
 #include "learn/searches.hpp"
-#include "scrm/engine/estimate/evaluate.hpp"
-#include "scrm/engine/pass/masked_source.hpp"
 #include "scrm/engine/pass/summary.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"
@@ -115,7 +115,11 @@ void require_valid(const Source& source, const Policy& start, const LearnOptions
   if (options.lambdas.empty() && options.lambda_rule != LambdaRule::theory) {
     throw Error(ErrorKind::usage, "there is no lambda to learn with");
   }
-  if (options.rules.l2 < 0) throw Error(ErrorKind::usage, "l2 must be zero or above");
+  std::vector<double> ridges = options.l2_candidates;
+  ridges.push_back(options.rules.l2);
+  for (const double l2 : ridges) {
+    if (!(l2 >= 0) || !std::isfinite(l2)) throw Error(ErrorKind::usage, "l2 must be zero or above");
+  }
   require_valid_parameters(options.alpha, options.clip);
   if (options.min_scale) require_learnable_scale(kind, estimator, *options.min_scale);
   if (options.restarts < 1) throw Error(ErrorKind::usage, "restarts must be at least one");
@@ -230,6 +234,7 @@ void free_stuck_searches(Source& source, const ObjectiveProblem& problem, const 
   }
 }
 
+/// The policies of these λ, whose ridge is that of problem and options.
 std::vector<LearnedPolicy> fit(Source& source, const ObjectiveProblem& problem, const std::vector<double>& lambdas,
                                bool report, const LearnOptions& options, const PassOptions& pass) {
   const bool twice = searches_twice(source, options);
@@ -254,17 +259,46 @@ std::vector<LearnedPolicy> fit(Source& source, const ObjectiveProblem& problem, 
   return out;
 }
 
+/// The policies of all pairs; those of one ridge that follow each other share their passes.
+std::vector<LearnedPolicy> fit_all(Source& source, const ObjectiveProblem& problem, std::span<const PenaltyPair> pairs,
+                                   const LearnOptions& options, const PassOptions& pass) {
+  std::vector<LearnedPolicy> out;
+  for (std::size_t first = 0; first < pairs.size();) {
+    const double l2 = pairs[first].l2;
+    std::vector<double> lambdas;
+    for (std::size_t at = first; at < pairs.size() && pairs[at].l2 == l2; ++at) lambdas.push_back(pairs[at].lambda);
+    ObjectiveProblem one = problem;
+    LearnOptions own = options;
+    one.rules.l2 = own.rules.l2 = l2;
+    if (options.on_share) {
+      own.on_share = [&, before = static_cast<double>(first)](double share) {
+        options.on_share((before + share * static_cast<double>(lambdas.size())) / static_cast<double>(pairs.size()));
+      };
+    }
+    for (LearnedPolicy& found : fit(source, one, lambdas, first == 0, own, pass)) {
+      found.l2 = l2;
+      out.push_back(std::move(found));
+    }
+    first += lambdas.size();
+  }
+  return out;
+}
+
 /// The start as if it had been found, for every λ.
 std::vector<LearnedPolicy> keep_start(Source& source, const ObjectiveProblem& problem,
-                                      const std::vector<double>& lambdas, const LearnOptions& options,
+                                      std::span<const PenaltyPair> pairs, const LearnOptions& options,
                                       const PassOptions& pass) {
-  std::vector<ObjectiveProblem> problems(lambdas.size(), problem);
-  for (std::size_t l = 0; l < lambdas.size(); ++l) problems[l].rules.lambda = lambdas[l];
+  std::vector<ObjectiveProblem> problems(pairs.size(), problem);
+  for (std::size_t l = 0; l < pairs.size(); ++l) {
+    problems[l].rules.lambda = pairs[l].lambda;
+    problems[l].rules.l2 = pairs[l].l2;
+  }
   std::vector<ObjectiveValue> values = evaluate_objectives(source, problems, pass, options.skip_bad_rows);
-  std::vector<LearnedPolicy> out(lambdas.size());
-  for (std::size_t l = 0; l < lambdas.size(); ++l) {
+  std::vector<LearnedPolicy> out(pairs.size());
+  for (std::size_t l = 0; l < pairs.size(); ++l) {
     out[l].policy = problem.policy;
-    out[l].lambda = lambdas[l];
+    out[l].lambda = pairs[l].lambda;
+    out[l].l2 = pairs[l].l2;
     out[l].search = {.point = problem.policy.theta,
                      .value = values[l].objective,
                      .gradient_norm = norm_of(values[l].gradient),
@@ -274,36 +308,6 @@ std::vector<LearnedPolicy> keep_start(Source& source, const ObjectiveProblem& pr
     out[l].value = std::move(values[l]);
   }
   return out;
-}
-
-/// M of the start policy, where none is given.
-double automatic_clip(Source& source, const Policy& start, const LearnOptions& options, const PassOptions& pass) {
-  EvaluateOptions evaluation;
-  evaluation.estimators = {"clipped"};
-  evaluation.skip_bad_rows = options.skip_bad_rows;
-  const std::vector<NamedPolicy> policies = {{"start", make_target_policy(start, source.schema(), "the start policy")}};
-  const RowMask all = options.rows != nullptr ? *options.rows : RowMask(source.rows());
-  MaskedSource rows(source, all);
-  const EvaluationReport report = evaluate(rows, policies, evaluation, pass);
-  const double clip = report.policies.front().estimates.front().parameter.value_or(0);
-  if (!(clip > 0)) {
-    throw Error(ErrorKind::data,
-                "the start policy gives no weight to the logged actions, so no clip can be chosen; give "
-                "--clip or another --start");
-  }
-  return clip;
-}
-
-/// The parameter that `evaluate` tunes for the start policy, where none is given.
-double automatic_shrinkage(Source& source, const Policy& start, const LearnOptions& options,
-                           const std::shared_ptr<const OutcomeModel>& model, const PassOptions& pass) {
-  EvaluateOptions evaluation;
-  evaluation.estimators = {options.rules.estimator->name};
-  evaluation.model = model;
-  evaluation.skip_bad_rows = options.skip_bad_rows;
-  const std::vector<NamedPolicy> policies = {{"start", make_target_policy(start, source.schema(), "the start policy")}};
-  const EvaluationReport report = evaluate(source, policies, evaluation, pass);
-  return report.policies.front().estimates.front().parameter.value_or(ObjectiveRules{}.shrinkage);
 }
 
 }  // namespace
@@ -358,25 +362,15 @@ LearnReport learn(Source& source, const Policy& start, const LearnOptions& optio
     problem.rules.shrinkage = report.shrinkage =
         options.shrinkage ? *options.shrinkage : automatic_shrinkage(source, start, options, report.model, pass);
   }
-  std::vector<double> lambdas = options.lambdas;
-  if (options.lambda_rule == LambdaRule::theory) {
-    lambdas = {theory_lambda(static_cast<double>(start.theta.size() + (options.min_scale ? 1 : 0)), n)};
-  } else if (options.lambda_rule == LambdaRule::automatic && losses_equal) {
-    lambdas.resize(1);
-  } else if (options.lambda_rule == LambdaRule::automatic) {
-    LearnOptions scoring = searching;
-    if (options.on_share) scoring.on_share = [&](double share) { options.on_share(kScoringShare * share); };
-    report.scores = score_lambdas(source, problem, scoring, pass);
-    const auto best = std::min_element(report.scores.begin(), report.scores.end(),
-                                       [](const LambdaScore& a, const LambdaScore& b) { return a.risk < b.risk; });
-    lambdas = {best->lambda};
-  }
+  LearnOptions scoring = searching;
+  if (options.on_share) scoring.on_share = [&](double share) { options.on_share(kScoringShare * share); };
+  const std::vector<PenaltyPair> pairs = choose_penalties(source, problem, scoring, pass, report);
   LearnOptions fitting = searching;
-  if (options.on_share && !report.scores.empty()) {
+  if (options.on_share && !(report.scores.empty() && report.l2_scores.empty())) {
     fitting.on_share = [&](double share) { options.on_share(kScoringShare + (1 - kScoringShare) * share); };
   }
-  report.policies = losses_equal ? keep_start(source, problem, lambdas, options, pass)
-                                 : fit(source, problem, lambdas, true, fitting, pass);
+  report.policies =
+      losses_equal ? keep_start(source, problem, pairs, options, pass) : fit_all(source, problem, pairs, fitting, pass);
   return report;
 }
 

@@ -53,7 +53,8 @@ void run_evaluate(EvaluateCommand& command) {
   if (command.policies.empty() && request.targets.empty()) {
     fail_usage("there is no policy to evaluate: give --policy FILE or --target NAME");
   }
-  if (request.model.empty()) fail_usage("--model is empty: give `ridge`, `none` or the name of a model of the shards");
+  if (request.model.empty())
+    fail_usage("--model is empty: give `ridge`, `fourier`, `none` or the name of a model of the shards");
   if (request.options.baseline.empty()) fail_usage("--baseline is empty: give `logged`, a policy file or a target");
   request.options.clip = number_or_auto(command.clip, "--clip");
   request.options.alpha = number_or_auto(command.alpha, "--alpha");
@@ -107,10 +108,10 @@ void add_evaluate_command(CLI::App& program, Ranks& ranks) {
       ->type_name("X|auto");
   app.add_option(
          "--model", command->request.model,
-         "What q in the formulas below is: `ridge`, fitted here on rows other than the one it predicts; NAME, the "
-         "shards' predictions model/NAME; or `none`. Default the shards' model where all have the same one, else "
-         "none")
-      ->type_name("ridge|none|NAME");
+         "What q in the formulas below is: `ridge`, fitted here on rows other than the one it predicts; `fourier`, "
+         "the same with 256 random features of a gaussian kernel beside the linear ones, drawn by --seed; NAME, the "
+         "shards' predictions model/NAME; or `none`. Default the shards' model where all have the same one, else none")
+      ->type_name("ridge|fourier|none|NAME");
   choose_among(
       app.add_option("--tuning", command->request.options.tuning,
                      "How tau and lambda are tuned: mse (the least bound of the mean squared error; default) or "

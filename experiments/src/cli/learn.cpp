@@ -41,6 +41,7 @@ struct LearnCommand {
   std::string scale = "0.5";
   std::string lambda = "auto";
   std::vector<double> lambda_grid;
+  std::string l2 = "0";
   std::string alpha = "auto";
   std::string clip = "auto";
   std::string bound;
@@ -53,6 +54,14 @@ void parse_lambda(LearnCommand& command) {
   if (command.lambda == "auto") return set_lambdas(options, LambdaRule::automatic, command.lambda_grid);
   set_lambdas(options, LambdaRule::given,
               parse_numbers(command.lambda, "--lambda", "auto, theory, a number or a list such as 0.1,1,10"));
+}
+
+void parse_l2(LearnCommand& command) {
+  LearnOptions& options = command.request.options;
+  const std::optional<double> l2 = number_or_auto(command.l2, "--l2");
+  options.choose_l2 = !l2;
+  options.rules.l2 = l2.value_or(0);
+  if (l2 && !options.l2_candidates.empty()) fail_usage("--l2-grid is what --l2 auto chooses from; it needs --l2 auto");
 }
 
 void parse_scale(LearnCommand& command) {
@@ -106,6 +115,7 @@ void run_learn(LearnCommand& command) {
   request.options.alpha = number_or_auto(command.alpha, "--alpha");
   request.options.clip = number_or_auto(command.clip, "--clip");
   parse_lambda(command);
+  parse_l2(command);
   parse_scale(command);
   parse_features(command);
   if (!command.bound.empty()) request.options.minimize.bound = parse_range(command.bound, "--bound");
@@ -201,8 +211,15 @@ void add_objective_options(CLI::App& app, LearnCommand& command) {
       ->type_name("P");
   app.add_flag("--centre-losses", command.request.options.rules.centre_losses,
                "Take losses less their mean, so that policies gain nothing by the sum of their weights");
-  app.add_option("--l2", command.request.options.rules.l2, "Ridge on everything but intercepts; default 0")
-      ->type_name("X");
+  app.add_option(
+         "--l2", command.l2,
+         "Ridge on everything but intercepts: a number, or auto (the same splits as lambda, after it); default 0")
+      ->type_name("X|auto");
+  app.add_option(
+         "--l2-grid", command.request.options.l2_candidates,
+         "What auto chooses from; default 0 and 1e-6 to 1e-2 standard deviations of the losses, in powers of ten")
+      ->delimiter(',')
+      ->type_name("LIST");
   app.add_option("--alpha", command.alpha, "alpha in the formulas below; auto is one over the rows")
       ->type_name("X|auto");
   app.add_option("--clip", command.clip, "M of `clipped`; auto is the start policy's fifth-largest weight")

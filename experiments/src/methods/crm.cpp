@@ -29,7 +29,8 @@ MethodEntry crm_method() {
       .has_lambda = true,
       .learns = true,
       .inapplicable_reason = without_estimator,
-      .resources = fitted_resources,
+      .resources = [](const ProblemShape& shape, const RunOptions& options, const HyperParameters& parameters,
+                      int threads) { return fitted_resources(shape, options, parameters, threads, true); },
   };
 }
 

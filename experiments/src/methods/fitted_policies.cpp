@@ -11,7 +11,7 @@ namespace scrm {
 namespace {
 
 bool can_share_passes(const HyperParameters& a, const HyperParameters& b) {
-  return a.lambda.kind == LambdaKind::given && b.lambda.kind == LambdaKind::given && a.l2 == b.l2;
+  return a.lambda.kind == LambdaKind::given && b.lambda.kind == LambdaKind::given && a.l2 && a.l2 == b.l2;
 }
 
 /// How much smaller than at the start a scale may be that is learned from so many rows. What these say of the best mean
@@ -20,6 +20,18 @@ bool can_share_passes(const HyperParameters& a, const HyperParameters& b) {
 /// rows it has, and leaves logs from which the mean can hardly be learned any more.
 double scale_decay(const RunOptions& options, double rows) {
   return std::pow(static_cast<double>(options.batches.first) / rows, 0.25);
+}
+
+// What a run costs, in passes over the rows it learns from: a search takes about so many, and a model that is fitted by
+// conjugate gradients so many steps, over all folds. Three splits learn from three quarters of the rows each.
+constexpr double kEvaluations = 50, kConjugateSteps = 500, kSplitRows = 3 * 0.75;
+
+/// How many policies are learned to choose λ and the ridge; 0 where nothing is chosen.
+std::size_t candidates_of(const RunOptions& options, const HyperParameters& parameters) {
+  constexpr std::size_t kOwnRidges = 6;
+  const bool automatic = parameters.lambda.kind == LambdaKind::automatic && options.lambda_candidates.size() > 1;
+  const std::size_t ridges = options.l2_candidates.empty() ? kOwnRidges : options.l2_candidates.size();
+  return (automatic ? options.lambda_candidates.size() : 0) + (parameters.l2 ? 0 : ridges);
 }
 
 }  // namespace
@@ -32,7 +44,9 @@ LearnOptions FittedPolicies::learn_options(const HyperParameters& run, double ro
   LearnOptions out;
   out.rules.estimator = options.estimator;
   out.rules.penalty = options.penalty;
-  out.rules.l2 = run.l2;
+  out.rules.l2 = run.l2.value_or(0);
+  out.choose_l2 = !run.l2;
+  out.l2_candidates = options.l2_candidates;
   out.rules.largest_weight = options.largest_weight;
   out.rules.centre_losses = options.centre_losses;
   out.alpha = options.alpha;
@@ -77,6 +91,7 @@ void FittedPolicies::store(std::size_t run, const LearnedPolicy& learned) {
   rows_read_ += learned.search.evaluations * learned.value.rows;
   std::map<std::string, double>& metrics = metrics_[run];
   metrics["lambda"] = learned.lambda;
+  if (!setup_.runs[run].l2) metrics["chosen_l2"] = learned.l2;
   metrics["risk"] = learned.value.risk;
   metrics["penalty"] = learned.value.penalty;
   metrics["evaluations"] = learned.search.evaluations;
@@ -112,9 +127,17 @@ std::string without_estimator(const ProblemFactory& environment, const RunOption
 }
 
 MethodResources fitted_resources(const ProblemShape& shape, const RunOptions& options,
-                                 const HyperParameters& parameters, int threads) {
-  const bool chooses = parameters.lambda.kind == LambdaKind::automatic && options.lambda_candidates.size() > 1;
-  if (!options.estimator->needs_model && !(chooses && options.judge == LambdaJudge::model)) return {};
+                                 const HyperParameters& parameters, int threads, bool all_batches) {
+  const std::size_t candidates = candidates_of(options, parameters);
+  const bool chooses = candidates > 0;
+  MethodResources resources;
+  double learned = 0;  // rows of all rollouts' searches together
+  for (int m = 1; m <= options.rollouts; ++m)
+    learned +=
+        static_cast<double>(all_batches ? shape.rows_before.at(static_cast<std::size_t>(m)) : shape.batch_rows(m - 1));
+  const double pass = learned * static_cast<double>(shape.row_bytes);
+  resources.cost = kEvaluations * pass * (1 + kSplitRows * static_cast<double>(candidates));
+  if (!options.estimator->needs_model && !(chooses && options.judge == LambdaJudge::model)) return resources;
   const Schema& schema = shape.schema;
   const auto outputs =
       static_cast<std::size_t>(schema.action_kind == ActionKind::continuous ? 3 : 1 + schema.num_actions);
@@ -126,7 +149,9 @@ MethodResources fitted_resources(const ProblemShape& shape, const RunOptions& op
   const std::size_t models = (options.estimator->needs_model ? 1 : 0) + (chooses ? 3 : 0);
   const bool categorical = schema.action_kind == ActionKind::categorical;
   const std::size_t matrix = categorical ? outputs * (width / outputs) * (width / outputs) : width * width;
-  MethodResources resources;
+  const double fits = (options.estimator->needs_model ? 1 : 0) + (chooses ? kSplitRows : 0);
+  resources.cost +=
+      fits * (schema.replays > 1 || schema.sparse ? kConjugateSteps * pass : learned * static_cast<double>(matrix));
   resources.bytes =
       (models * rows * (outputs + 1) +
        (schema.replays > 1 ? kVectors * width : kMatrices * matrix * static_cast<std::size_t>(threads + 3))) *

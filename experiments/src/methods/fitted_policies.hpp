@@ -34,8 +34,9 @@ class FittedPolicies {
 /// Why policies cannot be fitted to the environment by the options' estimator; empty where they can.
 std::string without_estimator(const ProblemFactory& environment, const RunOptions& options);
 
-/// What a run needs for its model, where its estimator or its judge has one.
+/// What a run needs for its model, where its estimator or its judge has one, and what its searches cost, from all
+/// batches so far or from the last alone.
 MethodResources fitted_resources(const ProblemShape& shape, const RunOptions& options,
-                                 const HyperParameters& parameters, int threads);
+                                 const HyperParameters& parameters, int threads, bool all_batches);
 
 }  // namespace scrm

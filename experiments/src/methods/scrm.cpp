@@ -39,7 +39,10 @@ MethodEntry scrm_method() {
       .learns = true,
       .deploys = true,
       .inapplicable_reason = without_estimator,
-      .resources = fitted_resources,
+      .resources =
+          [](const ProblemShape& shape, const RunOptions& options, const HyperParameters& parameters, int threads) {
+            return fitted_resources(shape, options, parameters, threads, options.past != PastRollouts::last);
+          },
   };
 }
 

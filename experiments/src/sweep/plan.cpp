@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <sstream>
 #include <tuple>
 #include <utility>
@@ -40,7 +41,7 @@ std::vector<HyperParameters> grid(const Experiment& experiment) {
     return out;
   }
   for (const LambdaChoice& lambda : experiment.options.lambdas) {
-    for (const double l2 : experiment.options.l2) out.push_back({lambda, l2});
+    for (const std::optional<double>& l2 : experiment.options.l2) out.push_back({lambda, l2});
   }
   return out;
 }
@@ -145,7 +146,7 @@ void SweepPlan::add_runs(const SweepFile& file, std::size_t index) {
       if (experiment.method.method->has_lambda) {
         record.lambda_rule = to_string(parameters.lambda.kind);
         if (parameters.lambda.kind == LambdaKind::given) record.hyperparameter = parameters.lambda.value;
-        record.numbers["l2"] = parameters.l2;
+        record.numbers["l2"] = ridge_number(parameters);
       }
       record.identity = hash_of(text + run_key(record));
       runs_.push_back(std::move(run));
@@ -159,18 +160,23 @@ std::string SweepPlan::fingerprint() const {
   return hash_of(identities);
 }
 
+double ridge_number(const HyperParameters& parameters) {
+  return parameters.l2.value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
 std::string run_key(const RunRecord& run) {
   const auto l2 = run.numbers.find("l2");
+  const double ridge = l2 != run.numbers.end() ? l2->second : 0.0;
   return fmt::format("{} / {} / {} {} / l2 {} / seed {}", run.environment, run.method, run.lambda_rule,
-                     run.hyperparameter, l2 != run.numbers.end() ? l2->second : 0.0, run.seed);
+                     run.hyperparameter, std::isnan(ridge) ? "auto" : fmt::format("{}", ridge), run.seed);
 }
 
 void group_by_experiment(std::vector<RunRecord>& runs, std::size_t ordered) {
   const auto parameters = [](const RunRecord& run) {
     const auto l2 = run.numbers.find("l2");
     const double lambda = std::isnan(run.hyperparameter) ? -1.0 : run.hyperparameter;
-    return std::tuple(run.environment, run.method, run.lambda_rule, lambda, l2 != run.numbers.end() ? l2->second : 0.0,
-                      run.seed);
+    const double ridge = l2 != run.numbers.end() ? l2->second : 0.0;
+    return std::tuple(run.environment, run.method, run.lambda_rule, lambda, std::isnan(ridge) ? -1.0 : ridge, run.seed);
   };
   std::sort(runs.begin() + static_cast<std::ptrdiff_t>(std::min(ordered, runs.size())), runs.end(),
             [&](const RunRecord& a, const RunRecord& b) { return parameters(a) < parameters(b); });

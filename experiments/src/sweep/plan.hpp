@@ -59,6 +59,9 @@ class SweepPlan {
   std::string options_text_;
 };
 
+/// The ridge as archives have it: NaN where a run chooses its own.
+double ridge_number(const HyperParameters& parameters);
+
 /// What tells runs of one sweep apart: environment, method, hyper-parameters and seed.
 std::string run_key(const RunRecord& run);
 

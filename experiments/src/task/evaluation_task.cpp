@@ -8,9 +8,11 @@
 #include "report/terminal.hpp"
 #include "scrm/engine/estimate/as_rewards.hpp"
 #include "scrm/engine/estimate/ridge_model.hpp"
+#include "scrm/engine/pass/fourier_source.hpp"
 #include "scrm/engine/pass/masked_source.hpp"
 #include "scrm/engine/pass/row_split.hpp"
 #include "scrm/engine/pass/shard_source.hpp"
+#include "scrm/engine/policy/first_features.hpp"
 #include "scrm/io/file/error.hpp"
 #include "task/data_fingerprint.hpp"
 #include "task/logging_policies.hpp"
@@ -19,6 +21,7 @@ namespace scrm {
 namespace {
 
 constexpr const char* kRidge = "ridge";
+constexpr const char* kFourier = "fourier";
 constexpr const char* kNoModel = "none";
 constexpr const char* kAutoModel = "auto";
 
@@ -116,10 +119,28 @@ class Evaluation {
     EvaluateOptions options = options_;
     if (rows.schema().model) {
       options.model = make_column_model(rows.schema());
+    } else if (request_.model == kFourier) {
+      return judge_with_fourier(rows);
     } else if (request_.model == kRidge) {
       options.model = fit_ridge_model(rows, {.skip_bad_rows = options.skip_bad_rows}, task_.pass("fitting the model"));
     }
     return evaluate(rows, policies_, options, task_.pass("evaluating"));
+  }
+
+  /// The ridge model of contexts and their random features; policies see the contexts alone.
+  EvaluationReport judge_with_fourier(Source& rows) {
+    constexpr std::int64_t kWidth = 256;
+    EvaluateOptions options = options_;
+    const PassOptions fitting = task_.pass("fitting the model");
+    const FourierFeatures map = standardized_fourier(rows, kWidth, 0, options.seed, fitting, options.skip_bad_rows);
+    FourierSource mapped(rows, map);
+    options.model = fit_ridge_model(mapped, {.skip_bad_rows = options.skip_bad_rows}, fitting);
+    std::vector<NamedPolicy> policies;
+    for (const NamedPolicy& one : policies_)
+      policies.push_back({one.name, on_first_features(one.policy, rows.schema().features)});
+    EvaluationReport report = evaluate(mapped, policies, options, task_.pass("evaluating"));
+    report.model = kFourier;
+    return report;
   }
 
   void add_rollouts(const LoggingPolicies& logging, EvaluationReport& report) {
@@ -154,7 +175,8 @@ ReadOptions read_for_evaluation(const EvaluationRequest& request, bool reward) {
   read.targets = request.targets;
   read.cluster = true;
   read.sole_model = request.model == kAutoModel;
-  if (!read.sole_model && request.model != kNoModel && request.model != kRidge) read.model = request.model;
+  if (!read.sole_model && request.model != kNoModel && request.model != kRidge && request.model != kFourier)
+    read.model = request.model;
   return read;
 }
 

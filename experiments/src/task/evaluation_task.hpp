@@ -19,7 +19,7 @@ struct EvaluationRequest {
   std::vector<std::string> target_names = {};  ///< what the report calls them; empty: as the columns
   std::vector<PolicyFile> logging_policies;    ///< in rollout order, for mis-naive and mis-balance
   std::optional<PolicyFile> holdout_of = {};   ///< only the rows that learning this policy did not see
-  /// "ridge", "none", the name of a model of the data, or "auto": the data's, where there is just one.
+  /// "ridge", "fourier", "none", the name of a model of the data, or "auto": the data's, where there is just one.
   std::string model = "auto";
   bool weight_histogram = false;
   EvaluateOptions options;  ///< bounds of outcomes in the data's own sign

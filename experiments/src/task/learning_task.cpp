@@ -167,6 +167,8 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
   context.loss = learned.report.loss;
   context.estimator = request.estimator;
   context.penalty = options.rules.penalty;
+  context.chose_l2 = options.choose_l2;
+  context.tuned = options.rules.estimator->tuned.has_value();
   context.holdout = request.holdout;
   context.seconds = watch.seconds();
   context.threads = resolve_threads(task.threads);
@@ -176,8 +178,7 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
 std::string provenance(const LearningRequest& request, const LearnedPolicy& learned, const std::string& data) {
   return fmt::format("learned by scrm {} from {} rows of {}\nestimator {}, lambda {}, penalty {}, l2 {}, objective {}",
                      version(), static_cast<std::int64_t>(learned.value.rows), data, request.estimator, learned.lambda,
-                     name_of(kPenaltyNames, request.options.rules.penalty), request.options.rules.l2,
-                     learned.value.objective);
+                     name_of(kPenaltyNames, request.options.rules.penalty), learned.l2, learned.value.objective);
 }
 
 }  // namespace scrm

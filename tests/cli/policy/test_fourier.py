@@ -47,7 +47,7 @@ def labels(values, epsilon):
     return (1 - epsilon) / (1 + np.exp(-values)) + epsilon / 2
 
 
-class Fourier(ProgramTest):
+class BentLogs(ProgramTest):
     def setUp(self):
         super().setUp()
         random = np.random.default_rng(1)
@@ -80,6 +80,8 @@ class Fourier(ProgramTest):
         return write_log(self.dir / name, "multilabel", context=x, action=bits, num_actions=2, loss=loss,
                          label_propensity=np.full((ROWS, 2), 0.5), **more)
 
+
+class Fourier(BentLogs):
     def learn(self, data, kind, *options, out="p.toml"):
         options = ("--features", "fourier", "--width", 24, "--feature-seed", 7, *options)
         result = run_json("learn", data, "--kind", kind, "--out", self.dir / out, "--lambda", 0.1, "--max-iter", 60,
@@ -240,6 +242,71 @@ class Fourier(ProgramTest):
                         "".join(f"{key} = {value}\n" for key, value in good.items()))
         self.assertIn("sparse", run("evaluate", sparse, "--policy", path, check=1).stderr)
         run("evaluate", data, "--policy", path)
+
+
+class FourierModel(BentLogs):
+    """evaluate --model fourier: the ridge model of (x, z(x)), while policies see x alone."""
+
+    THETA = {"softmax": [[0.1, 0.5, 0.0, 0.0], [0.0, -0.2, 0.0002, 3.0], [0.0, 0.0, 0.0, -20.0]],
+             "multilabel": [[0.3, 0.8, 0.0, 0.0], [-1.0, 0.0, 0.0002, 10.0]], "gaussian": [0.2, 0.3, 0.0001, 5.0]}
+
+    def policy(self, kind, name, pad=0):
+        rows = self.THETA[kind]
+        padded = [row + [0.0] * pad for row in rows] if kind != "gaussian" else rows + [0.0] * pad
+        extra = "scale = 0.7\n" if kind == "gaussian" else 'epsilon = 0.1\n' + ('mixing = "label"\n' if kind == "multilabel" else "")
+        (self.dir / name).write_text(f'kind = "{kind}"\n{extra}theta = {padded}\n')
+        return self.dir / name
+
+    def estimates(self, log, policy, *more):
+        report = run_json("evaluate", log, "--policy", policy, "--quiet", *more)
+        self.model = report.get("model")
+        return {one["estimator"]: one for one in report["policies"][0]["estimates"]}
+
+    def test_it_is_the_ridge_model_of_contexts_with_their_features_written_out(self):
+        spread = self.x.std(axis=0, ddof=1)
+        map_ = {"width": 256, "bandwidth": math.sqrt(3), "feature_seed": 7, "centre": self.x.mean(axis=0), "spread": spread}
+        wide = fourier(map_, self.x)[:, 1:]
+        for kind in self.THETA:
+            log = self.log(kind)
+            with h5py.File(log) as file, h5py.File(self.dir / "wide.h5", "w") as copy:
+                for name in file:
+                    copy[name] = wide if name == "context" else file[name][()]
+                for name, value in file.attrs.items():
+                    copy.attrs[name] = value
+            found = self.estimates(log, self.policy(kind, "p.toml"), "--model", "fourier", "--seed", 7)
+            expected = self.estimates(self.dir / "wide.h5", self.policy(kind, "wide.toml", 256), "--model", "ridge", "--seed", 7)
+            plain = self.estimates(log, self.policy(kind, "p.toml"), "--model", "none", "--seed", 7)
+            for name in ("dm", "dr", "sndr", "switch-dr", "dros"):
+                self.assertAlmostEqual(found[name]["value"], expected[name]["value"], delta=1e-8, msg=(kind, name))
+                self.assertAlmostEqual(found[name]["stderr"], expected[name]["stderr"], delta=1e-8, msg=(kind, name))
+            for name, one in plain.items():  # what needs no model does not notice it
+                self.assertEqual(found[name], one, (kind, name))
+
+    def test_it_follows_outcomes_that_bend(self):
+        log, policy = self.log("softmax"), self.policy("softmax", "p.toml")
+        linear = self.estimates(log, policy, "--model", "ridge")
+        bent = self.estimates(log, policy, "--model", "fourier")
+        self.assertEqual(self.model["name"] if isinstance(self.model, dict) else self.model, "fourier")
+        self.assertLess(bent["dr"]["stderr"], 0.9 * linear["dr"]["stderr"])
+        self.assertLess(abs(bent["dr"]["value"] - linear["dr"]["value"]), 4 * linear["dr"]["stderr"])
+
+    def test_threads_memory_and_float32_are_no_matter_and_sparse_contexts_are_refused(self):
+        log, policy = self.log("multilabel", dtype=np.float32), self.policy("multilabel", "p.toml")
+        one = self.estimates(log, policy, "--model", "fourier", "--threads", 1)
+        self.assertEqual(self.estimates(log, policy, "--model", "fourier", "--threads", 7, "--memory", "256M"), one)
+        self.assertTrue(all(np.isfinite(estimate["value"]) for estimate in one.values()))
+        with h5py.File(self.dir / "sparse.h5", "w") as file, h5py.File(log) as dense:
+            for name in dense:
+                if name != "context":
+                    file[name] = dense[name][()]
+            for name, value in dense.attrs.items():
+                file.attrs[name] = value
+            group = file.create_group("context")
+            group["indptr"], group["indices"] = np.arange(ROWS + 1, dtype=np.int64), np.zeros(ROWS, np.int32)
+            group["values"] = np.ones(ROWS)
+            group.attrs["num_features"] = 3
+        done = run("evaluate", self.dir / "sparse.h5", "--policy", policy, "--model", "fourier", check=None)
+        self.assertIn("fourier features need dense contexts", done.stderr)
 
 
 if __name__ == "__main__":

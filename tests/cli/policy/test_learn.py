@@ -50,6 +50,30 @@ class Learn(ProgramTest):
             self.assertAlmostEqual(report["objective"], self.objective(np.array(report["theta"]), 2, estimator, 1 / len(self.a)),
                                    delta=1e-10)
 
+    def test_l2_by_auto_is_chosen_shown_and_fitted_with(self):
+        grid = [0.0, 0.001, 0.1, 10.0]
+        options = ["--lambda", 1, "--estimator", "snips", "--holdout", 0]
+        report = self.learn(*options, "--l2", "auto", "--l2-grid", "10,0.1,0.001,0")
+        scores = {score["l2"]: score["risk"] for score in report["l2_scores"]}
+        self.assertEqual(list(scores), grid)
+        self.assertEqual(report["l2"], min(scores, key=scores.get))
+        self.assertEqual({score["lambda"] for score in report["l2_scores"]}, {1})
+        self.assertIn(f"l2 {report['l2']:g},", (self.dir / "out.toml").read_text())
+        given = self.learn(*options, "--l2", report["l2"])
+        self.assertEqual(given["theta"], report["theta"])
+        self.assertNotIn("l2", given)
+        # Held-out risks of a policy that may not move are those of the start, and worse than of one that may.
+        self.assertGreater(scores[10.0], min(scores.values()))
+        done = run("learn", self.dir / "logs.h5", "--start", self.dir / "start.toml", "--out", self.dir / "text.toml",
+                   *options, "--l2", "auto")
+        self.assertIn("l2 by three random splits", done.stdout)
+        self.assertRegex(done.stdout, r"snips with lambda = 1 \(penalty se\), l2 = ")
+        for wrong, words in ((["--l2", "some"], "must be a number or 'auto'"), (["--l2", "-1"], "l2 must be zero or above"),
+                             (["--l2-grid", "0,1"], "it needs --l2 auto"),
+                             (["--l2", "auto", "--l2-grid", "1,-1"], "l2 must be zero or above")):
+            done = run("learn", self.dir / "logs.h5", "--out", self.dir / "wrong.toml", *wrong, check=2)
+            self.assertIn(words, done.stderr)
+
     def test_a_learned_scale_has_the_optimum_of_scipy_and_is_in_the_file(self):
         y = self.y - self.y.mean()
 

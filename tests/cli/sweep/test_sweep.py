@@ -226,7 +226,7 @@ class SameBits(SweepTest):
     def test_threads_and_order_change_nothing(self):
         self.check(self.write(environments=["pricing", "advertising", "gaussian", "multilabel", "categorical"],
                               methods=["baseline", "crm", "scrm"], seeds=[5], rollouts=3, lambdas=[1e-3, "auto"],
-                              lambda_candidates=[1e-4, 1e-1], max_iterations=10))
+                              lambda_candidates=[1e-4, 1e-1], l2=[0, "auto"], max_iterations=10))
 
     def test_threads_and_order_change_nothing_on_scene(self):
         need_data("scene-train.arff")
@@ -309,6 +309,36 @@ class Variants(SweepTest):
         self.assertEqual(self.columns["l2"].tolist(), [0, 1e-3, 10.0] * 2)
         self.assertEqual(self.columns["hyperparameter"].tolist(), [1e-3] * 3 + [1e-1] * 3)
         self.assertEqual(len({loss.tobytes() for loss in self.columns["loss"]}), 6)
+
+    def test_l2_by_auto_is_a_run_beside_the_numbers_and_says_what_it_chose(self):
+        keys = dict(lambdas=[1e-2, "auto"], lambda_candidates=[1e-3, 1e-1], methods=["crm", "scrm"])
+        alone = self.curves(**{**keys, "lambdas": "auto"}, l2="auto", l2_candidates=[1e-3, 0.1, 10.0])
+        self.assertTrue(np.isnan(self.columns["l2"]).all())
+        self.assertTrue(np.isin(self.columns["chosen_l2"], [1e-3, 0.1, 10.0]).all())
+        self.assertTrue(np.isin(self.columns["lambda"], [1e-3, 1e-1]).all())
+        self.curves(**keys, l2=[0.5, "auto"], l2_candidates=[1e-3, 0.1, 10.0])
+        self.assertEqual(self.columns["lambda_rule"], ["given", "given", "auto", "auto"] * 2)
+        self.assertEqual(np.nan_to_num(self.columns["l2"], nan=-1).tolist(), [0.5, -1] * 4)
+        self.assertEqual(np.isnan(self.columns["chosen_l2"]).all(axis=1).tolist(), [True, False] * 4)
+        for i, method in [(3, "crm"), (7, "scrm")]:
+            self.assertEqual(self.columns["loss"][i].tobytes(), alone[method])
+        # What was chosen is what was used: a run with that number alone, in its first rollout, is the same.
+        chosen, first = self.columns["chosen_l2"][1, 0], self.columns["loss"][1, 0]
+        self.curves(**{**keys, "lambdas": 1e-2, "methods": ["crm"]}, l2=float(chosen))
+        self.assertEqual(self.columns["loss"][0, 0], first)
+
+    def test_l2_by_auto_is_a_line_of_its_own_in_tables_and_reports(self):
+        path, done = self.sweep(self.write(environments=["pricing"], methods=["crm"], seeds=2, rollouts=2, lambdas=[0.1, 1],
+                                           l2=[0.5, 5.0, "auto"], l2_candidates=[0.01, 1.0]), "--json")
+        cells = json.loads(done.stdout)["cells"]
+        self.assertEqual([cell["l2"] for cell in cells], [0.5, 5.0, "auto"] * 2)
+        self.assertEqual([cell["runs"] for cell in cells], [2] * 6)
+        best = [cell for cell in cells if cell["best"]]
+        self.assertEqual(sorted(str(cell["l2"]) == "auto" for cell in best), [False, True])
+        run("report", path, "--out", self.dir / "page")
+        table = (self.dir / "page" / "tables" / "losses.csv").read_text()
+        self.assertIn(",auto,", table)
+        self.assertIn("crm (auto l2)", (self.dir / "page" / "tables" / "losses.md").read_text())
 
     def test_epsilon_is_mixed_into_policies_over_bits(self):
         half = self.curves(environments=["multilabel"], epsilon=0.5)

@@ -78,6 +78,13 @@ class ConjugateFit {
     MemoryLedger ledger(pass.memory);
     ledger.charge((3 * kPenalties + 6) * Folds::kCount * size_ * sizeof(double), "a ridge model of many features",
                   kRidgeMemoryHelp);
+    // Where there is room for them beside all else.
+    constexpr std::size_t kHeldShare = 4;
+    const std::size_t held = DesignRows::held_bytes(shape, source);
+    if (held > 0 && (pass.memory == 0 || held <= ledger.left() / kHeldShare)) {
+      ledger.charge(held, "weights of rows that share contexts", kRidgeMemoryHelp);
+      rows_.hold(source);
+    }
     pass_.memory = ledger.left();
     find_means(options.skip_bad_rows);
   }
@@ -257,8 +264,7 @@ class ConjugateFit {
           alignas(kColumnAlignment) double values[kBlockRows];
           const DesignRows::OfBlock of_rows = rows_.of(block);
           for (std::size_t s = 0; s < matrices.size(); ++s) {
-            matrices[s].scores(block, *scratch, columns);
-            rows_.predict(block, columns, values);
+            rows_.predict(block, matrices[s], *scratch, columns, values);
             out[s] = 0;
             for (std::size_t i = 0; i < static_cast<std::size_t>(block.rows); ++i) {
               const double error = block.loss[i] - mean - values[i];

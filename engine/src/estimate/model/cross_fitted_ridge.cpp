@@ -205,12 +205,14 @@ class ActionRidge final : public CrossFittedRidge {
       policy.action_probabilities(block, first, rows, probabilities);
       by_fold(block, folds, first, valid, out + first, [&](int fold, double* one) {
         std::fill_n(one, valid, 0.0);
+        const auto [least, most] = ranges_[static_cast<std::size_t>(fold)];
         for (int action = 0; action < outputs(); action += kScoreTileActions) {
           const int count = std::min(kScoreTileActions, outputs() - action);
           matrix(fold).scores(block, {first, rows, action, count, scores, kScoreTileRows});
           for (int k = 0; k < count; ++k) {
             const double* weight = probabilities + static_cast<std::int64_t>(action + k) * kScoreTileRows;
-            for (int i = 0; i < valid; ++i) one[i] += weight[i] * held(fold, scores[k * kScoreTileRows + i]);
+            const double* own = scores + k * kScoreTileRows;
+            for (int i = 0; i < valid; ++i) one[i] += weight[i] * std::min(std::max(own[i], least), most);
           }
         }
       });

@@ -76,19 +76,23 @@ class FoldProducts final : public SizedReduction {
       if (matrices_.empty()) {
         for (int i = 0; i < block.rows; ++i) values[i] = block.loss[i] - means_[at];
       } else {
-        matrices_[at].scores(block, *scratch, columns);
-        rows_.predict(block, columns, values);
+        rows_.predict(block, matrices_[at], *scratch, columns, values);
       }
       for (std::size_t i = 0; i < static_cast<std::size_t>(block.rows); ++i) {
         if (of_rows.keep[i] == 0 || left_out_[at].has(of_rows.folds[i])) values[i] = 0;
       }
       rows_.whiten(block, of_rows.keep.data(), values);
+      double* sums = static_cast<Sums&>(out).values.data() + at * size_;
+      if (block.replays > 1) {
+        rows_.shared_coefficients(block, values, columns);
+        shared_context_gradient(block, columns, rows_.outputs(), *scratch, sums);
+        continue;
+      }
       for (int o = 0; o < rows_.outputs(); ++o) {
         for (int i = 0; i < block.rows; ++i) columns[cell(o, i)] = rows_.factor(block, o, i) * values[i];
         std::fill(columns + cell(o, block.rows), columns + cell(o, kBlockRows), 0.0);
       }
-      theta_gradient(block, FeatureMap::linear, columns, rows_.outputs(), *scratch,
-                     static_cast<Sums&>(out).values.data() + at * size_);
+      theta_gradient(block, FeatureMap::linear, columns, rows_.outputs(), *scratch, sums);
     }
   }
 

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <limits>
 
+#include "policy/kinds/policy_kinds.hpp"
 #include "regression/dense_algebra.hpp"
+#include "scrm/kernels/scores/context_matrix.hpp"
 
 namespace scrm {
 namespace {
@@ -18,6 +20,8 @@ using Eigen::VectorXd;
 // Features of rows that are multiplied together: a quarter of a small second-level cache.
 constexpr std::int64_t kPanelDoubles = 16384;
 constexpr std::int64_t kMostRows = 256, kFewestRows = 8;
+// Up to this many features and the loss, a call of BLAS costs more than the products themselves.
+constexpr std::int64_t kSmallSide = 32;
 
 // Penalties, in rows that say zero. What is best lies within: a tenth of a decade more or less changes little.
 constexpr double kLeastRidge = 1e-2;
@@ -134,6 +138,35 @@ std::array<double, Folds::kCount> choose_penalty(const RidgeShape& shape, const 
   return out;
 }
 
+/// Counts, losses and their ranges by fold; no products yet.
+void set_totals(const Block& block, const Folds::OfRows& folds, const std::uint8_t* keep, const RidgeUnit& unit,
+                RidgeSums& sums) {
+  for (RidgeSums::Fold& fold : sums.folds) {
+    fold.products.clear();
+    fold.rows = fold.loss = 0;
+    fold.range = {};
+  }
+  for (int fold = 0; fold < Folds::kCount; ++fold) {
+    // Most blocks are of one fold.
+    if (std::find(folds.begin(), folds.begin() + block.rows, fold) == folds.begin() + block.rows) continue;
+    double count = 0, loss = 0;
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    double least = kInfinity, most = -kInfinity;
+    for (int i = 0; i < block.rows; ++i) {
+      const bool here = keep[i] != 0 && folds[static_cast<std::size_t>(i)] == fold;
+      const double y = block.loss[i];
+      count += here ? 1 : 0;
+      loss += here ? y - unit.centre : 0;
+      least = here && y < least ? y : least;
+      most = here && y > most ? y : most;
+    }
+    if (count == 0) continue;
+    sums.folds[static_cast<std::size_t>(fold)].rows = count;
+    sums.folds[static_cast<std::size_t>(fold)].loss = loss / unit.scale;
+    sums.folds[static_cast<std::size_t>(fold)].range = {least, most};
+  }
+}
+
 }  // namespace
 
 void RidgeSums::transfer(ByteStream& bytes) {
@@ -146,7 +179,12 @@ void RidgeSums::transfer(ByteStream& bytes) {
   }
 }
 
+bool RidgeReduction::is_small() const noexcept {
+  return shape_.width() + 1 <= kSmallSide;
+}
+
 int RidgeReduction::rows_at_once() const noexcept {
+  if (is_small()) return kBlockRows;
   return static_cast<int>(std::clamp(kPanelDoubles / (shape_.width() + 1), kFewestRows, kMostRows));
 }
 
@@ -154,7 +192,7 @@ ReductionBytes RidgeReduction::bytes() const {
   const auto side = static_cast<std::size_t>(shape_.width() + 1);
   ReductionBytes bytes;
   bytes.partial = Folds::kCount * static_cast<std::size_t>(count_) * side * side * sizeof(double);
-  bytes.scratch = (static_cast<std::size_t>(rows_at_once()) * side) * sizeof(double) +
+  bytes.scratch = (static_cast<std::size_t>(rows_at_once()) * side + (is_small() ? side * side : 0)) * sizeof(double) +
                   (Folds::kCount * static_cast<std::size_t>(count_) + kBlockRows) * sizeof(int);
   bytes.help = kRidgeMemoryHelp;
   return bytes;
@@ -183,38 +221,43 @@ void RidgeReduction::sort_rows(const Block& block, const Folds::OfRows& folds, c
   }
 }
 
+void RidgeReduction::add_products(const Block& block, const int* rows, int count, Scratch& scratch,
+                                  double* products) const {
+  const int side = static_cast<int>(shape_.width() + 1);
+  if (!is_small()) {
+    scratch.features.resize(static_cast<std::size_t>(rows_at_once()) * static_cast<std::size_t>(side));
+    ridge_rows(block, shape_, units_, rows, count, scratch.features.data());
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, side, count, 1.0, scratch.features.data(), side, 1.0, products,
+                side);
+    return;
+  }
+  double* columns = scratch.columns.columns(PolicyScratch::kCallerSlot, side);
+  ridge_columns(block, shape_, units_, rows, count, columns);
+  const int whole = round_up_to_vectors(count);
+  for (int c = 0; c < side; ++c) std::fill(columns + cell(c, count), columns + cell(c, whole), 0.0);
+  scratch.products.resize(static_cast<std::size_t>(side) * static_cast<std::size_t>(side));
+  context_products({columns, FloatType::f64, kBlockRows, side, whole}, columns, side, scratch.products.data(), side);
+  for (std::size_t i = 0; i < scratch.products.size(); ++i) products[i] += scratch.products[i];
+}
+
 void RidgeReduction::compute(const Block& block, Partial& out) const {
   RidgeSums& sums = static_cast<Sums&>(out).sums;
-  for (RidgeSums::Fold& fold : sums.folds) {
-    fold.products.clear();
-    fold.rows = fold.loss = 0;
-    fold.range = {};
-  }
   const Folds::OfRows folds = folds_.of_rows(block);
   std::array<std::uint8_t, kBlockRows> keep;
   keep.fill(1);
   if (mask_ != nullptr) mask_->expand(block.first_row, kBlockRows, keep.data());
-  for (int i = 0; i < block.rows; ++i) {
-    if (keep[static_cast<std::size_t>(i)] == 0) continue;
-    RidgeSums::Fold& fold = sums.folds[folds[static_cast<std::size_t>(i)]];
-    fold.rows += 1;
-    fold.loss += units_.loss.of(block.loss[i]);
-    fold.range.add({block.loss[i], block.loss[i]});
-  }
+  set_totals(block, folds, keep.data(), units_.loss, sums);
   const Pool<Scratch>::Lease scratch = scratch_.lease();
   sort_rows(block, folds, keep.data(), *scratch);
-  const int side = static_cast<int>(shape_.width() + 1), most = rows_at_once();
-  scratch->features.resize(static_cast<std::size_t>(most) * static_cast<std::size_t>(side));
-  const std::size_t square = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
+  const int most = rows_at_once();
+  const auto square = static_cast<std::size_t>((shape_.width() + 1) * (shape_.width() + 1));
   for (int k = 0; k < Folds::kCount * count_; ++k) {
     const int end = scratch->begins[static_cast<std::size_t>(k) + 1];
     std::vector<double>& products = sums.folds[static_cast<std::size_t>(k / count_)].products;
     for (int first = scratch->begins[static_cast<std::size_t>(k)]; first < end; first += most) {
       if (products.empty()) products.assign(static_cast<std::size_t>(count_) * square, 0.0);
-      const int rows = std::min(most, end - first);
-      ridge_rows(block, shape_, units_, scratch->rows.data() + first, rows, scratch->features.data());
-      cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, side, rows, 1.0, scratch->features.data(), side, 1.0,
-                  products.data() + static_cast<std::size_t>(k % count_) * square, side);
+      add_products(block, scratch->rows.data() + first, std::min(most, end - first), *scratch,
+                   products.data() + static_cast<std::size_t>(k % count_) * square);
     }
   }
 }

@@ -13,6 +13,7 @@
 #include "pass/pass_plan.hpp"
 #include "pass/pool.hpp"
 #include "scrm/engine/pass/row_mask.hpp"
+#include "scrm/engine/policy/target_policy.hpp"
 
 namespace scrm {
 
@@ -59,9 +60,13 @@ class RidgeReduction final : public SizedReduction {
  private:
   struct Scratch {
     std::vector<int> begins, ends, rows;
-    std::vector<double> features;
+    std::vector<double> features, products;
+    PolicyScratch columns;
   };
+  bool is_small() const noexcept;
   int rows_at_once() const noexcept;
+  /// Adds the products of some rows to those of their equation.
+  void add_products(const Block& block, const int* rows, int count, Scratch& scratch, double* products) const;
   void sort_rows(const Block& block, const Folds::OfRows& folds, const std::uint8_t* keep, Scratch& scratch) const;
 
   const RidgeShape& shape_;

@@ -1,5 +1,7 @@
 #include "estimate/model/ridge_shape.hpp"
 
+#include <algorithm>
+#include <cassert>
 #include <cmath>
 
 #include "scrm/kernels/scores/context_matrix.hpp"
@@ -19,17 +21,35 @@ RidgeUnit unit_of(const T* column, int rows) {
   return {mean, sd > 1e-12 * std::abs(mean) && std::isfinite(sd) ? sd : 1};
 }
 
+/// Feature j of the r-th row goes to out[r stride + (1 + j) apart].
 template <class T>
 void fill_context(const Block& block, const RidgeUnits& units, const int* rows, int count, std::int64_t stride,
-                  double* out) {
+                  std::int64_t apart, double* out) {
+  assert(block.replays == 1);  // else they are fitted by conjugate gradients
   const auto* context = static_cast<const T*>(block.context);
   for (std::int64_t j = 0; j < block.features; ++j) {
-    const T* column = context + j * context_stride(block.replays);
+    const T* column = context + j * kBlockRows;
     const auto [centre, scale] = units.features[static_cast<std::size_t>(j)];
     const double inverse = 1 / scale;
-    for (int r = 0; r < count; ++r)
-      out[r * stride + 1 + j] = (static_cast<double>(column[rows[r] / block.replays]) - centre) * inverse;
+    double* to = out + (1 + j) * apart;
+    for (int r = 0; r < count; ++r) to[r * stride] = (static_cast<double>(column[rows[r]]) - centre) * inverse;
   }
+}
+
+void fill_context(const Block& block, const RidgeUnits& units, const int* rows, int count, std::int64_t stride,
+                  std::int64_t apart, double* out) {
+  if (block.context_type == FloatType::f32)
+    fill_context<float>(block, units, rows, count, stride, apart, out);
+  else
+    fill_context<double>(block, units, rows, count, stride, apart, out);
+}
+
+/// What the linear function of output o ≥ 1 is multiplied by.
+double factor_of(const Block& block, const RidgeShape& shape, const RidgeUnits& units, int o, int row) {
+  if (shape.kind != ActionKind::continuous)
+    return 2.0 * block.bits[static_cast<std::int64_t>(o - 1) * kBlockRows + row] - 1;
+  const double action = units.action.of(block.action[row]);
+  return o == 1 ? action : action * action;
 }
 
 /// Sparse contexts: around zero, which is to stay one, by root mean squares; what is zero throughout gets that of all.
@@ -78,21 +98,30 @@ void ridge_rows(const Block& block, const RidgeShape& shape, const RidgeUnits& u
                 double* out) {
   const std::int64_t width = shape.context_width, stride = shape.width() + 1;
   for (int r = 0; r < count; ++r) out[r * stride] = 1;
-  if (block.context_type == FloatType::f32)
-    fill_context<float>(block, units, rows, count, stride, out);
-  else
-    fill_context<double>(block, units, rows, count, stride, out);
+  fill_context(block, units, rows, count, stride, 1, out);
   for (int r = 0; r < count; ++r) {
     double* row = out + r * stride;
     row[stride - 1] = units.loss.of(block.loss[rows[r]]);
-    const double action = shape.kind == ActionKind::continuous ? units.action.of(block.action[rows[r]]) : 0;
     for (int o = 1; o < shape.outputs; ++o) {
-      const double factor = shape.kind == ActionKind::continuous
-                                ? (o == 1 ? action : action * action)
-                                : 2.0 * block.bits[static_cast<std::int64_t>(o - 1) * kBlockRows + rows[r]] - 1;
+      const double factor = factor_of(block, shape, units, o, rows[r]);
       for (std::int64_t j = 0; j < width; ++j) row[o * width + j] = factor * row[j];
     }
   }
+}
+
+void ridge_columns(const Block& block, const RidgeShape& shape, const RidgeUnits& units, const int* rows, int count,
+                   double* out) {
+  std::fill_n(out, count, 1.0);
+  fill_context(block, units, rows, count, 1, kBlockRows, out);
+  for (int o = 1; o < shape.outputs; ++o) {
+    double* factors = out + o * shape.context_width * kBlockRows;
+    for (int r = 0; r < count; ++r) factors[r] = factor_of(block, shape, units, o, rows[r]);
+    for (std::int64_t j = 1; j < shape.context_width; ++j) {
+      for (int r = 0; r < count; ++r) factors[j * kBlockRows + r] = factors[r] * out[j * kBlockRows + r];
+    }
+  }
+  double* losses = out + shape.width() * kBlockRows;
+  for (int r = 0; r < count; ++r) losses[r] = units.loss.of(block.loss[rows[r]]);
 }
 
 }  // namespace scrm

@@ -44,5 +44,8 @@ struct RidgeShape {
 /// The features of some rows of a block and then their losses, in units: shape.width() + 1 numbers for each row.
 void ridge_rows(const Block& block, const RidgeShape& shape, const RidgeUnits& units, const int* rows, int count,
                 double* out);
+/// The same as columns, kBlockRows apart.
+void ridge_columns(const Block& block, const RidgeShape& shape, const RidgeUnits& units, const int* rows, int count,
+                   double* out);
 
 }  // namespace scrm

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,7 +21,7 @@ namespace scrm {
 /// What tells the runs of one environment, method and seed apart.
 struct HyperParameters {
   LambdaChoice lambda;
-  double l2 = 0;
+  std::optional<double> l2 = 0.0;  ///< none: chosen at every rollout, on held-out rows
 };
 
 /// What a learner is given. The references outlive it.

@@ -74,7 +74,8 @@ struct RunOptions {
   std::vector<LambdaChoice> lambdas = {{}};
   std::vector<double> lambda_candidates = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1};  ///< what `auto` chooses among
   LambdaJudge judge = LambdaJudge::objective;                              ///< of the candidates
-  std::vector<double> l2 = {0.0};
+  std::vector<std::optional<double>> l2 = {0.0};  ///< none: at every rollout, the candidate that does best
+  std::vector<double> l2_candidates;              ///< empty: LearnOptions::l2_candidates' own
   std::optional<double> alpha;
   double largest_weight = 1e100;
   bool centre_losses = false;  ///< of the risk: losses are taken less their mean

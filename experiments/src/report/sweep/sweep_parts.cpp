@@ -41,7 +41,8 @@ Json numbers(const std::vector<double>& values) {
 /// Several λ in one environment and method: then the one that is shown was chosen.
 bool has_choice(const SweepSummary& summary, const SweepCell& cell) {
   return std::count_if(summary.cells.begin(), summary.cells.end(), [&cell](const SweepCell& other) {
-           return other.environment == cell.environment && other.method == cell.method && other.lambda_rule == "given";
+           return other.environment == cell.environment && other.method == cell.method &&
+                  other.lambda_rule == "given" && has_automatic_l2(other) == has_automatic_l2(cell);
          }) > 1;
 }
 
@@ -63,7 +64,7 @@ std::vector<Series> series_by_rollout(const EnvironmentSummary& environment, con
 std::string lambda_note(const SweepCell& cell) {
   if (cell.lambda_rule != "given") return "";
   std::string text = fmt::format("λ = {:g}", cell.hyperparameter);
-  if (cell.l2.value_or(0) != 0) text += fmt::format(", l2 = {:g}", *cell.l2);
+  if (cell.l2.value_or(0) != 0) text += ", l2 = " + l2_text(cell);
   return text;
 }
 
@@ -108,8 +109,11 @@ ReportTable loss_table(const SweepSummary& summary) {
     for (const SummaryLine& line : environment.lines) {
       const SweepCell& cell = line.cell;
       table.values.push_back({cell.environment, cell.method, cell.lambda_rule, full(cell.hyperparameter),
-                              cell.l2 ? full(*cell.l2) : "", full(cell.mean), full(cell.sd),
-                              fmt::format("{}", cell.runs), fmt::format("{}", cell.failed)});
+                              has_automatic_l2(cell) ? "auto"
+                              : cell.l2              ? full(*cell.l2)
+                                                     : "",
+                              full(cell.mean), full(cell.sd), fmt::format("{}", cell.runs),
+                              fmt::format("{}", cell.failed)});
     }
   }
   return table;

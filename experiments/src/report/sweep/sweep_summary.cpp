@@ -12,6 +12,7 @@ namespace scrm {
 namespace {
 
 std::string label_of(const SweepCell& cell) {
+  if (has_automatic_l2(cell)) return cell.method + (cell.lambda_rule == "auto" ? " (auto λ, l2)" : " (auto l2)");
   if (cell.lambda_rule == "auto") return cell.method + " (auto λ)";
   if (cell.lambda_rule == "theory") return cell.method + " (theory λ)";
   return cell.method;
@@ -69,7 +70,7 @@ SweepSummary summarize(const std::vector<RunRecord>& runs) {
     line.curve = mean_of(line.runs, [](const RunRecord& run) { return &run.loss; });
     line.learns = std::any_of(line.curve.rows.begin(), line.curve.rows.end(), [](double rows) { return rows > 0; });
     // Rules of one name but different l2 are told apart by it.
-    if (find_line(*environment, line.label) != nullptr && cell.l2) line.label += fmt::format(", l2 {:g}", *cell.l2);
+    if (find_line(*environment, line.label) != nullptr && cell.l2) line.label += ", l2 " + l2_text(cell);
     if (std::find(summary.labels.begin(), summary.labels.end(), line.label) == summary.labels.end())
       summary.labels.push_back(line.label);
     environment->lines.push_back(std::move(line));

@@ -103,12 +103,45 @@ Json outcome_json(const LearnOutcome& outcome, const LearnContext& context) {
                {"status", to_string(learned.search.status)},
                {"ess", finite_or_null(learned.value.ess)},
                {"rows", static_cast<std::int64_t>(learned.value.rows)}};
+  if (context.chose_l2) json["l2"] = learned.l2;
   if (context.min_scale) json["scale"] = learned.policy.scale;
   if (outcome.held_out) json["held_out"] = held_out_json(outcome, context);
   if (outcome.exploration) json["exploration"] = exploration_json(outcome);
   json["warnings"] = learning_warnings(outcome, context);
   json["out"] = outcome.path;
   return json;
+}
+
+/// What each candidate did on held-out rows.
+Json scores_json(const std::vector<LambdaScore>& scores, bool ridges, Outcome outcome) {
+  Json json = Json::array();
+  for (const LambdaScore& score : scores) {
+    Json one = {{"lambda", score.lambda}};
+    if (ridges) one["l2"] = score.l2;
+    one["risk"] = finite_or_null(score.risk);
+    one["value"] = finite_or_null(in_sign(score.risk, outcome));
+    json.push_back(std::move(one));
+  }
+  return json;
+}
+
+/// The same for people; `ridges`: what was chosen is l2, for every λ.
+std::string scores_table(const std::vector<LambdaScore>& scores, bool ridges, Outcome outcome) {
+  using Align = Table::Align;
+  const bool several = ridges && scores.front().lambda != scores.back().lambda;
+  std::vector<std::string> header;
+  if (!ridges || several) header.emplace_back("lambda");
+  if (ridges) header.emplace_back("l2");
+  header.emplace_back(outcome == Outcome::reward ? "held-out reward" : "held-out risk");
+  Table table(header, std::vector<Align>(header.size(), Align::right));
+  for (const LambdaScore& score : scores) {
+    std::vector<std::string> row;
+    if (!ridges || several) row.push_back(human_number(score.lambda));
+    if (ridges) row.push_back(human_number(score.l2));
+    row.push_back(human_number(in_sign(score.risk, outcome)));
+    table.add(std::move(row));
+  }
+  return fmt::format("{} by three random splits\n{}\n", ridges ? "l2" : "lambda", table.text(2));
 }
 
 /// The first and last lines of the path and some in between.
@@ -215,14 +248,9 @@ Json learning_json(const LearnReport& report, const std::vector<LearnOutcome>& o
   json["logged_value"] = in_sign(report.loss.mean, context.outcome);
   json["alpha"] = report.alpha;
   if (report.clip > 0) json["clip"] = report.clip;
-  if (!report.scores.empty()) {
-    json["lambda_scores"] = Json::array();
-    for (const LambdaScore& score : report.scores) {
-      json["lambda_scores"].push_back({{"lambda", score.lambda},
-                                       {"risk", finite_or_null(score.risk)},
-                                       {"value", finite_or_null(in_sign(score.risk, context.outcome))}});
-    }
-  }
+  if (context.tuned) json["shrinkage"] = finite_or_null(report.shrinkage);
+  if (!report.scores.empty()) json["lambda_scores"] = scores_json(report.scores, false, context.outcome);
+  if (!report.l2_scores.empty()) json["l2_scores"] = scores_json(report.l2_scores, true, context.outcome);
   if (outcomes.size() > 1) {
     json["policies"] = Json::array();
     for (const LearnOutcome& outcome : outcomes) json["policies"].push_back(outcome_json(outcome, context));
@@ -233,17 +261,13 @@ Json learning_json(const LearnReport& report, const std::vector<LearnOutcome>& o
 std::string learning_text(const LearnReport& report, const std::vector<LearnOutcome>& outcomes,
                           const LearnContext& context) {
   std::string text;
-  if (!report.scores.empty()) {
-    const bool reward = context.outcome == Outcome::reward;
-    Table table({"lambda", reward ? "held-out reward" : "held-out risk"}, {Table::Align::right, Table::Align::right});
-    for (const LambdaScore& score : report.scores)
-      table.add({human_number(score.lambda), human_number(in_sign(score.risk, context.outcome))});
-    text += "lambda by three random splits\n" + table.text(2) + "\n";
-  }
+  if (!report.scores.empty()) text += scores_table(report.scores, false, context.outcome);
+  if (!report.l2_scores.empty()) text += scores_table(report.l2_scores, true, context.outcome);
   for (const LearnOutcome& outcome : outcomes) {
     const LearnedPolicy& learned = outcome.learned;
-    text += fmt::format("{} with lambda = {} (penalty {}): {} after {}, {}\n", context.estimator,
+    text += fmt::format("{} with lambda = {} (penalty {}){}: {} after {}, {}\n", context.estimator,
                         human_number(learned.lambda), name_of(kPenaltyNames, context.penalty),
+                        report.l2_scores.empty() ? "" : fmt::format(", l2 = {}", human_number(learned.l2)),
                         to_string(learned.search.status), counted(learned.search.iterations, "iteration"),
                         counted(learned.search.evaluations, "evaluation"));
     text += path_table(learned.path, context.outcome);

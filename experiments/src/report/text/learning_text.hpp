@@ -28,6 +28,8 @@ struct LearnContext {
   Moments loss;                           ///< of the rows learned from
   std::string estimator;
   Penalty penalty = Penalty::se;
+  bool chose_l2 = false;                 ///< l2 by auto
+  bool tuned = false;                    ///< residuals were shrunk by the report's shrinkage
   bool centred = false;                  ///< losses were taken less their mean
   std::optional<double> min_scale = {};  ///< set: the scale was learned, and not below this
   double holdout = 0;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "report/terminal.hpp"
 #include "report/text/json_number.hpp"
@@ -34,11 +35,20 @@ std::string loss_text(const SweepCell& cell) {
 
 }  // namespace
 
+bool has_automatic_l2(const SweepCell& cell) {
+  return std::isnan(cell.l2.value_or(0));
+}
+
+std::string l2_text(const SweepCell& cell) {
+  if (has_automatic_l2(cell)) return "auto";
+  return cell.l2 ? fmt::format("{:g}", *cell.l2) : "";
+}
+
 bool belongs(const RunRecord& run, const SweepCell& cell) {
   const bool same_lambda =
       cell.hyperparameter == run.hyperparameter || (std::isnan(cell.hyperparameter) && std::isnan(run.hyperparameter));
   return cell.environment == run.environment && cell.method == run.method && cell.lambda_rule == run.lambda_rule &&
-         same_lambda && cell.l2 == l2_of(run);
+         same_lambda && (cell.l2 == l2_of(run) || (has_automatic_l2(cell) && std::isnan(l2_of(run).value_or(0))));
 }
 
 std::vector<SweepCell> sweep_cells(const std::vector<RunRecord>& runs) {
@@ -58,13 +68,14 @@ std::vector<SweepCell> sweep_cells(const std::vector<RunRecord>& runs) {
       ++cells[at].failed;
     }
   }
-  std::map<std::pair<std::string, std::string>, SweepCell*> best;
+  // A ridge that runs chose themselves is not one of those to choose from in hindsight.
+  std::map<std::tuple<std::string, std::string, bool>, SweepCell*> best;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const double n = losses[i].count;
     cells[i].mean = n > 0 ? losses[i].mean : std::numeric_limits<double>::quiet_NaN();
     cells[i].sd = n > 1 ? std::sqrt(losses[i].square_sum / (n - 1)) : std::numeric_limits<double>::quiet_NaN();
     if (cells[i].lambda_rule != "given") continue;
-    SweepCell*& leader = best[{cells[i].environment, cells[i].method}];
+    SweepCell*& leader = best[{cells[i].environment, cells[i].method, has_automatic_l2(cells[i])}];
     if (leader == nullptr || std::isnan(leader->mean) || cells[i].mean < leader->mean) leader = &cells[i];
   }
   for (auto& [key, cell] : best) cell->best = true;
@@ -101,7 +112,7 @@ std::string sweep_table(const std::vector<SweepCell>& cells) {
     if (cell.lambda_rule == "given" && !cell.best) continue;
     std::vector<std::string> row = {cell.environment == environment ? "" : printable(cell.environment),
                                     printable(cell.method), lambda_text(cell)};
-    if (several_l2) row.push_back(cell.l2 ? fmt::format("{:g}", *cell.l2) : "");
+    if (several_l2) row.push_back(l2_text(cell));
     row.push_back(loss_text(cell));
     row.push_back(cell.inapplicable ? ""
                   : cell.failed > 0 ? fmt::format("{} of {}", cell.runs - cell.failed, cell.runs)
@@ -117,7 +128,9 @@ nlohmann::json to_json(const SweepCell& cell) {
           {"method", cell.method},
           {"lambda_rule", cell.lambda_rule},
           {"hyperparameter", json_number(cell.hyperparameter)},
-          {"l2", cell.l2 ? nlohmann::json(*cell.l2) : nlohmann::json()},
+          {"l2", has_automatic_l2(cell) ? nlohmann::json("auto")
+                 : cell.l2              ? nlohmann::json(*cell.l2)
+                                        : nlohmann::json()},
           {"runs", cell.runs},
           {"failed", cell.failed},
           {"mean", json_number(cell.mean)},

@@ -17,7 +17,7 @@ struct SweepCell {
   std::string method;
   std::string lambda_rule;
   double hyperparameter = 0;
-  std::optional<double> l2;
+  std::optional<double> l2;  ///< NaN: chosen by the run itself
   int runs = 0;
   int failed = 0;
   double mean = 0;            ///< of the final losses of runs that succeeded
@@ -28,6 +28,11 @@ struct SweepCell {
 
 /// One for each hyper-parameter, in the order of the runs.
 std::vector<SweepCell> sweep_cells(const std::vector<RunRecord>& runs);
+
+/// Whether the cell's runs chose their ridge themselves.
+bool has_automatic_l2(const SweepCell& cell);
+/// The ridge as tables have it: a number, "auto", or nothing where there is none.
+std::string l2_text(const SweepCell& cell);
 
 /// Whether the run is one of the cell's seeds.
 bool belongs(const RunRecord& run, const SweepCell& cell);

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include "scrm/kernels/block.hpp"
@@ -37,6 +39,7 @@ constexpr EnumNames<KernelKind, 3> kKernels = {
     {{"linear", KernelKind::linear}, {"polynomial", KernelKind::polynomial}, {"gaussian", KernelKind::gaussian}}};
 
 constexpr EnumNames<bool, 1> kScaleRules = {{{"learned", true}}};
+constexpr EnumNames<bool, 1> kRidgeRules = {{{"auto", true}}};
 
 std::vector<LambdaChoice> read_lambdas(const TomlValue& value) {
   std::vector<LambdaChoice> out;
@@ -47,6 +50,17 @@ std::vector<LambdaChoice> read_lambdas(const TomlValue& value) {
       if (before.kind == lambda.kind && before.value == lambda.value) item.fail("one comes twice");
     }
     out.push_back(lambda);
+  }
+  return out;
+}
+
+std::vector<std::optional<double>> read_ridges(const TomlValue& value) {
+  std::vector<std::optional<double>> out;
+  for (const TomlValue& item : value.items()) {
+    if (item.is_text()) static_cast<void>(item.choice(kRidgeRules));
+    const std::optional<double> l2 = item.is_text() ? std::nullopt : std::optional(item.number(0));
+    if (std::find(out.begin(), out.end(), l2) != out.end()) item.fail("one comes twice");
+    out.push_back(l2);
   }
   return out;
 }
@@ -113,9 +127,9 @@ constexpr std::array kOptions = {
         .values = "numbers, \"auto\", \"theory\", \"log-rows\"",
         .read = [](In in, Out out) { out.lambdas = read_lambdas(in); }},
     SweepOption{.key = "l2",
-                .help = "ridge on everything but intercepts, a run each",
-                .values = "numbers",
-                .read = [](In in, Out out) { out.l2 = in.numbers(0); }},
+                .help = "ridge on everything but intercepts, a run each; \"auto\" goes by held-out rows, after lambda",
+                .values = "numbers, \"auto\"",
+                .read = [](In in, Out out) { out.l2 = read_ridges(in); }},
     SweepOption{.key = "estimator",
                 .help = "what is minimized, as in scrm learn",
                 .values = "\"ips\", \"clipped\", \"snips\", \"ips-ix\", \"additive\", \"ls\", \"dm\", \"dr\", \"dros\" "
@@ -132,6 +146,11 @@ constexpr std::array kOptions = {
                 .values = "numbers",
                 .read = [](In in, Out out) { out.lambda_candidates = in.numbers(0); },
                 .print = [](Options o) { return text(o.lambda_candidates); }},
+    SweepOption{.key = "l2_candidates",
+                .help = "what l2 = \"auto\" chooses among; else 0 and 1e-6 to 1e-2 standard deviations of the losses",
+                .values = "numbers",
+                .read = [](In in, Out out) { out.l2_candidates = in.numbers(0); },
+                .print = [](Options o) { return o.l2_candidates.empty() ? std::string() : text(o.l2_candidates); }},
     SweepOption{.key = "judge",
                 .help = "who scores candidates on held-out rows: the estimator itself, or dr with a ridge model",
                 .values = "\"objective\" or \"model\"",

@@ -32,11 +32,15 @@ void estimate_resources(const SweepPlan& plan, std::size_t memory, int threads, 
   group.cost = static_cast<double>(learns ? (pools ? 2 * all : all) : 1) * static_cast<double>(shape.row_bytes) *
                static_cast<double>(group.runs.size());
   if (method.resources == nullptr) return;
-  const HyperParameters& parameters = plan.runs()[group.runs.front()].parameters;
-  const MethodResources resources = method.resources(shape, options, parameters, threads);
-  group.memory += resources.bytes;
-  group.cost += resources.cost;
-  group.hint = resources.hint;
+  // Runs of one group learn one after another.
+  std::size_t most = 0;
+  for (const std::size_t run : group.runs) {
+    const MethodResources resources = method.resources(shape, options, plan.runs()[run].parameters, threads);
+    most = std::max(most, resources.bytes);
+    group.cost += resources.cost;
+    if (!resources.hint.empty()) group.hint = resources.hint;
+  }
+  group.memory += most;
 }
 
 }  // namespace

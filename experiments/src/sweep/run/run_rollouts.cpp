@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "sweep/plan.hpp"
 #include "sweep/run/logged_batches.hpp"
 
 namespace scrm {
@@ -63,7 +64,7 @@ std::vector<RunRecord> run_rollouts(const MethodEntry& method, const LearnerSetu
     record.final_loss = record.loss.back();
     record.theta = learner->policy(r).theta;
     for (auto& [name, curve] : record.curves) curve.resize(record.loss.size(), kNaN);
-    record.numbers["l2"] = setup.runs[r].l2;
+    record.numbers["l2"] = ridge_number(setup.runs[r]);
     if (optimum) record.numbers["optimum"] = *optimum;
   }
   return records;

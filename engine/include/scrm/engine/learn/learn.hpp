@@ -41,6 +41,11 @@ struct LearnOptions {
   LambdaRule lambda_rule = LambdaRule::given;
   std::vector<double> lambdas = {0.0};
   LambdaJudge judge = LambdaJudge::objective;
+  /// l2 is the candidate that does best on the same splits, for each λ that is used; rules.l2 is not looked at. Where λ
+  /// is automatic too, it is chosen first, with the least candidate.
+  bool choose_l2 = false;
+  /// Empty: 0 and 1e-6 to 1e-2 standard deviations of the losses, in powers of ten, so that their unit does not matter.
+  std::vector<double> l2_candidates;
   std::optional<double> alpha;      ///< unset: 1 / rows; of `ls`, its smoothing: 1 / √rows
   std::optional<double> clip;       ///< unset: the fifth-largest weight of the start policy
   std::optional<double> shrinkage;  ///< unset: as `evaluate` tunes it for the start policy
@@ -80,22 +85,25 @@ struct LearnOptions {
 struct LearnedPolicy {
   Policy policy;
   double lambda = 0;
+  double l2 = 0;
   ObjectiveValue value;
   MinimizeResult search;                ///< iterations and evaluations are those of all searches together
   std::optional<double> other_minimum;  ///< objective of a search that ended elsewhere, and higher
   std::vector<PathPoint> path;
 };
 
-/// Mean unpenalised risk of a λ on the held-out parts of the splits, in which rows that depend on each other stay
-/// together.
+/// Mean unpenalised risk of a λ and a ridge on the held-out parts of the splits, in which rows that depend on each
+/// other stay together.
 struct LambdaScore {
   double lambda = 0;
   double risk = 0;
+  double l2 = 0;
 };
 
 struct LearnReport {
   std::vector<LearnedPolicy> policies;  ///< one, or one for each λ given
   std::vector<LambdaScore> scores;      ///< of LambdaRule::automatic
+  std::vector<LambdaScore> l2_scores;   ///< of choose_l2: every candidate, with each λ that is used
   Moments loss;                         ///< of the rows learned from
   double alpha = 0;
   double clip = 0;
@@ -103,9 +111,9 @@ struct LearnReport {
   std::shared_ptr<const OutcomeModel> model = {};  ///< that assisted
 };
 
-/// Fits from `start`, which fixes kind, features, scale (or where it starts from), ε and θ₀. Throws on λ < 0, a start
-/// outside the bound, a start that does not fit the data, no rows, and, unless keep_start_if_losses_equal, losses that
-/// are all the same.
+/// Fits from `start`, which fixes kind, features, scale (or where it starts from), ε and θ₀. Throws on λ < 0, l2 < 0, a
+/// start outside the bound, a start that does not fit the data, no rows, and, unless keep_start_if_losses_equal, losses
+/// that are all the same.
 LearnReport learn(Source& source, const Policy& start, const LearnOptions& options, const PassOptions& pass);
 
 /// √(18 (d ln n + ln(2/δ))) with δ = 0.05.
