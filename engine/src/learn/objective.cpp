@@ -242,16 +242,12 @@ class ObjectiveReduction final : public SizedReduction {
       // Rows that do not count may hold a loss that is no number.
       risk[i] = weights[i] != 0 ? weights[i] * (block.loss[i] - rules.mean_loss) : 0;
     }
-    std::array<TiledFactor, 3> factors;
-    std::size_t count = 0;
-    factors[count++] = {sums.has_weight() ? risk : slope, sums.risk_gradient()};
-    if (sums.has_weight()) factors[count++] = {weights, sums.weight_gradient()};
+    std::vector<TiledFactor> factors{{sums.has_weight() ? risk : slope, sums.risk_gradient()}};
+    if (sums.has_weight()) factors.push_back({weights, sums.weight_gradient()});
     // Each is a product of its own: one that no penalty asks for is left out.
-    if (rules.lambda != 0)
-      factors[count++] = {spread, sums.variance_gradient()};
-    else
-      std::fill_n(sums.variance_gradient(), sums.size(), 0.0);
-    tiled_gradient(matrices_[p], block, states, {factors.data(), count}, scratch);
+    if (rules.lambda != 0) factors.push_back({spread, sums.variance_gradient()});
+    if (rules.lambda == 0) std::fill_n(sums.variance_gradient(), sums.size(), 0.0);
+    tiled_gradient(matrices_[p], block, states, factors, scratch);
   }
 
   /// Gradients from columns of coefficients. All of them at once, since each product reads the whole context; the
