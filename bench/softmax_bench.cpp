@@ -1,12 +1,16 @@
 /// Probabilities of one action among many, on one core: what an exponential of a softmax costs beside a plain vector
-/// exponential, and what evaluation costs from contexts to weights. Arguments: actions, features.
+/// exponential, what evaluation costs from contexts to weights, and a gradient beside the matrix products that it is
+/// made of. Arguments: actions, features.
 #include <benchmark/benchmark.h>
+#include <cblas.h>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
 
+#include "policy/score_matrix.hpp"
+#include "policy/score_tiles.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
 #include "scrm/io/shard/block_buffer.hpp"
 #include "scrm/kernels/scores/densities.hpp"
@@ -155,6 +159,87 @@ void gradient_against_exp(benchmark::State& state) {
   count_exponentials(state, problem);
 }
 
+/// What a gradient with two factors is made of, by DGEMM on a whole block: scores twice, and two products of
+/// derivatives with contexts. No exponentials.
+struct PlainProducts {
+  explicit PlainProducts(const Problem& problem)
+      : actions(problem.actions),
+        width(1 + static_cast<int>(problem.schema.features)),
+        theta(problem.policy.theta),
+        contexts(static_cast<std::size_t>(width) * kBlockRows, 1.0),
+        scores(static_cast<std::size_t>(actions) * kBlockRows),
+        gradient(theta.size()) {
+    const auto* x = static_cast<const double*>(problem.block().context);
+    std::copy_n(x, problem.schema.features * kBlockRows, contexts.begin() + kBlockRows);
+  }
+  void run() {
+    for (int times = 0; times < 2; ++times) {
+      cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, kBlockRows, actions, width, 1.0, contexts.data(),
+                  kBlockRows, theta.data(), width, 0.0, scores.data(), kBlockRows);
+      cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, width, actions, kBlockRows, 1.0, contexts.data(), kBlockRows,
+                  scores.data(), kBlockRows, 0.0, gradient.data(), width);
+    }
+    benchmark::ClobberMemory();
+  }
+  double flops() const { return 4.0 * 2 * kBlockRows * static_cast<double>(actions) * width; }
+
+  /// A few numbers of the gradient with factor f, from the scores above.
+  bool is_right(const Block& block, const double* f, const double* found) const {
+    const auto score = [this](int i, int k) {
+      return scores[static_cast<std::size_t>(k) * kBlockRows + static_cast<std::size_t>(i)];
+    };
+    std::vector<long double> sum(kBlockRows);
+    for (int i = 0; i < kBlockRows; ++i) {
+      for (int k = 0; k < actions; ++k) sum[static_cast<std::size_t>(i)] += std::exp(score(i, k));
+    }
+    for (int n = 0; n < 20; ++n) {
+      const int k = static_cast<int>((7919LL * n + block.category[n]) % actions), j = (31 * n) % width;
+      long double expected = 0, size = 0;
+      for (int i = 0; i < kBlockRows; ++i) {
+        const long double p = std::exp(score(i, k)) / sum[static_cast<std::size_t>(i)];
+        const long double term = f[i] * ((block.category[i] == k ? 1 : 0) - p) *
+                                 contexts[static_cast<std::size_t>(j) * kBlockRows + static_cast<std::size_t>(i)];
+        expected += term;
+        size += std::abs(term);
+      }
+      if (std::abs(found[static_cast<std::int64_t>(k) * width + j] - expected) > 1e-12 * size) return false;
+    }
+    return true;
+  }
+
+  int actions, width;
+  std::vector<double> theta, contexts, scores, gradient;
+};
+
+/// Contexts in, two gradients out. Reference: the same products by DGEMM.
+void policy_gradient_against_dgemm(benchmark::State& state) {
+  const Problem problem(state.range(0), state.range(1));
+  PlainProducts plain(problem);
+  const ScoreMatrix matrix(problem.policy, problem.schema);
+  const auto column = [](double first, double step) {
+    AlignedArray<double> out = make_aligned<double>(kBlockRows);
+    for (int i = 0; i < kBlockRows; ++i) out[static_cast<std::size_t>(i)] = first + step * (i % 100);
+    return out;
+  };
+  const AlignedArray<double> f = column(-1, 0.03), g = column(2, -0.01), weights = make_aligned<double>(kBlockRows);
+  std::vector<double> first(problem.policy.theta.size()), second(first.size());
+  const std::vector<TiledFactor> factors{{f.get(), first.data()}, {g.get(), second.data()}};
+  PolicyScratch scratch;
+  TileStates states;
+  measure_pair(
+      state, [&] { plain.run(); },
+      [&] {
+        tiled_weights(matrix, problem.block(), states, weights.get());
+        tiled_gradient(matrix, problem.block(), states, factors, scratch);
+      });
+  if (!plain.is_right(problem.block(), f.get(), first.data()) ||
+      !plain.is_right(problem.block(), g.get(), second.data())) {
+    state.SkipWithError("wrong gradient");
+  }
+  state.counters["dgemm_GFlop/s"] = plain.flops() * 1e-9 / state.counters["reference_s"];
+  state.counters["GFlop/s"] = plain.flops() * 1e-9 / state.counters["subject_s"];
+}
+
 void shapes(benchmark::internal::Benchmark* benchmark) {
   for (const std::vector<std::int64_t>& shape : std::vector<std::vector<std::int64_t>>{
            {2, 10}, {10, 10}, {100, 10}, {4000, 10}, {10000, 10}, {100, 100}, {100, 2000}}) {
@@ -166,6 +251,13 @@ void shapes(benchmark::internal::Benchmark* benchmark) {
 BENCHMARK(log_sum_exp_against_exp)->Apply(shapes);
 BENCHMARK(log_density_against_exp)->Apply(shapes);
 BENCHMARK(gradient_against_exp)->Apply(shapes);
+BENCHMARK(policy_gradient_against_dgemm)
+    ->Args({100, 10})
+    ->Args({1000, 100})
+    ->Args({10000, 100})
+    ->UseManualTime()
+    ->Iterations(7)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace scrm::bench

@@ -181,6 +181,83 @@ TEST_CASE("add_softmax_tile: rows that are known to be plain get the bits that o
   });
 }
 
+namespace {
+
+/// π(a|x) of every row, or π(a|x) / p.
+Columns<double> densities(const Columns<double>& scores, const Columns<std::int32_t>& action, int actions,
+                          double epsilon, const double* propensity) {
+  Columns<double> out;
+  for_each_tile(scores.data(), kBlockRows, actions, [&](const ScoreTile& tile) {
+    add_softmax_density_tile(tile, action.data(), actions, epsilon, propensity, out.data());
+  });
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("add_softmax_density_tile: equals the formula, and its quotient, for any number of actions and epsilon") {
+  every_isa([] {
+    for (const int actions : {1, 2, 3, 29, 30, 31, 64, 200}) {
+      for (const double epsilon : {0.0, 0.1, 1e-12, 1.0}) {
+        std::mt19937_64 random(25);
+        const Columns<double> scores = random_scores(random, actions, 800);
+        Columns<std::int32_t> action;
+        Columns<double> propensity;
+        for (int i = 0; i < kBlockRows; ++i) {
+          action[i] = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(actions));
+          propensity[i] = uniform(random, 0.01, 1);
+        }
+        const Columns<double> plain = densities(scores, action, actions, epsilon, nullptr);
+        const Columns<double> weights = densities(scores, action, actions, epsilon, propensity.data());
+        Worst worst;
+        int unequal = 0;
+        for (int i = 0; i < kBlockRows; i += stride(actions)) {
+          const reference::Reals row = row_of(scores, i, actions);
+          long double scale = 1;
+          for (const long double s : row) scale = std::max(scale, std::abs(s));
+          const long double log = reference::softmax_log_probability(row, action[i], epsilon);
+          // What is below the least double with all digits has none to compare.
+          if (log < -700) continue;
+          worst.add(i, relative_error(plain[i], std::exp(log)) / static_cast<double>(scale));
+          unequal += plain[i] > 1e-100 && weights[i] != plain[i] / propensity[i];
+        }
+        CAPTURE(actions);
+        CAPTURE(epsilon);
+        CAPTURE(worst.place);
+        CHECK(worst.error <= 2 * kTolerance);
+        CHECK(unequal == 0);
+        if (actions == 1) CHECK(plain[0] == 1.0);
+      }
+    }
+  });
+}
+
+TEST_CASE("add_softmax_density_tile: a probability below all doubles is not lost beside a propensity as small") {
+  every_isa([] {
+    for (const double gap : {400.0, 449.0, 451.0, 600.0, 700.0, 720.0, 760.0, 1400.0, 1e5}) {
+      Columns<double> scores(2), propensity(1, 1e-300);
+      const Columns<std::int32_t> action(1, 0);
+      for (int i = 0; i < kBlockRows; ++i) scores.at(i, 1) = gap;
+      const Columns<double> weights = densities(scores, action, 2, 0, propensity.data());
+      const long double expected = std::exp(-static_cast<long double>(gap)) / 1e-300L;
+      CAPTURE(gap);
+      CHECK(relative_error(weights[5], expected, expected + 1e-300L) <= 1e-12);
+      CHECK(relative_error(densities(scores, action, 2, 0, nullptr)[5], std::exp(-gap), std::exp(-gap) + 1e-300L) <=
+            1e-12);
+      CHECK(densities(scores, action, 2, 0.1, nullptr)[5] == doctest::Approx(0.05).epsilon(1e-15));
+    }
+  });
+}
+
+TEST_CASE("add_softmax_density_tile: rows past the end may have actions that do not exist") {
+  for (const int actions : {3, 100}) {
+    Columns<double> scores(actions, 1.0);
+    Columns<std::int32_t> action(1, 1);
+    for (int i = 1000; i < kBlockRows; ++i) action[i] = i % 2 == 0 ? -5 : 1 << 30;
+    CHECK(densities(scores, action, actions, 0, nullptr)[999] == doctest::Approx(1.0 / actions).epsilon(1e-15));
+  }
+}
+
 TEST_CASE("softmax_log_probability: a certain action has exactly 0, and likely ones keep all digits, at any height") {
   every_isa([] {
     for (const double height : {0.0, 7.0, 150.0, 199.0, 201.0, 650.0, 1e5, 1e300, -199.0, -201.0, -1e5}) {

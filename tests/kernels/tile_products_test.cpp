@@ -53,3 +53,29 @@ TEST_CASE("add_tile_products: adds the plain sums at every shape") {
     }
   }
 }
+
+TEST_CASE("fill_panel: every column times its row's factor, and nothing beside them") {
+  for (const int rows : {4, 32, 64}) {
+    for (int count = 0; count <= kPanelWidth; ++count) {
+      CAPTURE(rows);
+      CAPTURE(count);
+      constexpr int kStride = 64;
+      std::mt19937_64 random(static_cast<std::uint64_t>(count));
+      Columns<double> columns, factor;
+      for (int i = 0; i < kPanelWidth * kStride; ++i) columns[i] = normal(random);
+      for (int i = 0; i < rows; ++i) factor[i] = normal(random);
+      every_isa([&] {
+        Columns<double> panel(1, -7);
+        fill_panel(columns.data(), kStride, count, rows, factor.data(), panel.data());
+        int wrong = 0;
+        for (int i = 0; i < rows; ++i) {
+          for (int c = 0; c < kPanelWidth; ++c) {
+            wrong += panel[i * kPanelWidth + c] != (c < count ? factor[i] * columns[c * kStride + i] : -7);
+          }
+        }
+        CHECK(wrong == 0);
+        CHECK(panel[rows * kPanelWidth] == -7);
+      });
+    }
+  }
+}

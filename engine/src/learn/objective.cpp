@@ -64,6 +64,7 @@ class ProblemSums {
   double* gradients() { return gradients_.data(); }
   double* risk_gradient() { return gradients_.data(); }
   double* variance_gradient() { return gradients_.data() + size_; }
+  double* weight_gradient() { return gradients_.data() + 2 * size_; }
   /// As many sums by log scale, likewise.
   double* scale_gradients() { return scale_; }
 
@@ -111,7 +112,7 @@ std::size_t gradient_columns(const ObjectiveProblem& problem, const Schema& sche
   const bool labels = risk_form(problem) == RiskForm::labels || model;
   const std::size_t panel = (problem.policy.features != FeatureMap::linear ? kPanelColumns : 0) +
                             (model ? problem.model->scratch_columns() : 0);
-  if (!labels && has_tiled_gradient(problem.policy, schema)) return panel + outputs / (kBlockRows / kScoreTileRows) + 1;
+  if (!labels && has_tiled_gradient(problem.policy, schema)) return panel + kTiledGradientColumns;
   const std::size_t sets = labels || risk_form(problem) == RiskForm::ratio ? 3 : 2;
   // A sparse context's products, by features, before they are turned into rows of theta.
   const std::size_t products = schema.sparse ? sets * problem.policy.theta.size() / kBlockRows + 1 : 0;
@@ -235,19 +236,20 @@ class ObjectiveReduction final : public SizedReduction {
                        ProblemSums& sums) const {
     const ObjectiveRules& rules = problems_[p].rules;
     alignas(kColumnAlignment) double weights[kBlockRows], slope[kBlockRows], spread[kBlockRows], risk[kBlockRows];
-    tiled_log_density(matrices_[p], block, weights);
-    weights_from_log_density(block, weights, weights);
+    TileStates states;
+    tiled_weights(matrices_[p], block, states, weights);
     sums.terms = weighted_terms(block, keep, rules, weights, slope, spread);
     for (int i = 0; i < kBlockRows; ++i) {
       spread[i] *= slope[i];
       // Rows that do not count may hold a loss that is no number.
       risk[i] = weights[i] != 0 ? weights[i] * (block.loss[i] - rules.mean_loss) : 0;
     }
-    const std::array<const double*, 3> ratio_factors{risk, spread, weights}, factors{slope, spread};
-    const std::size_t sets = sums.has_weight() ? 3 : rules.lambda == 0 ? 1 : 2;
-    if (sets == 1) std::fill_n(sums.variance_gradient(), sums.size(), 0.0);
-    tiled_gradient(matrices_[p], block, {(sums.has_weight() ? ratio_factors : factors).data(), sets}, scratch,
-                   sums.gradients());
+    std::vector<TiledFactor> factors{{sums.has_weight() ? risk : slope, sums.risk_gradient()}};
+    if (sums.has_weight()) factors.push_back({weights, sums.weight_gradient()});
+    // Each is a product of its own: one that no penalty asks for is left out.
+    if (rules.lambda != 0) factors.push_back({spread, sums.variance_gradient()});
+    if (rules.lambda == 0) std::fill_n(sums.variance_gradient(), sums.size(), 0.0);
+    tiled_gradient(matrices_[p], block, states, factors, scratch);
   }
 
   /// Gradients from columns of coefficients. All of them at once, since each product reads the whole context; the

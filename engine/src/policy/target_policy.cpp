@@ -141,6 +141,7 @@ class ScoredPolicy final : public TargetPolicy {
   }
 
   void density(const Block& block, PolicyScratch& scratch, double* out) const override {
+    if (has_tiled_density(policy(), block)) return tiled_density(matrix_, block, out);
     if (kind_.density == nullptr) return TargetPolicy::density(block, scratch, out);
     kind_.density(policy(), block, own_scores(block, scratch), out);
   }
@@ -148,6 +149,10 @@ class ScoredPolicy final : public TargetPolicy {
   void weights(const Block& block, PolicyScratch& scratch, double* out) const override {
     const LinearGaussian self = linear_gaussian();
     if (self.theta != nullptr && has_fused_weights(block)) return gaussian_weights(block, &self, 1, out);
+    if (has_tiled_density(policy(), block)) {
+      TileStates states;
+      return tiled_weights(matrix_, block, states, out);
+    }
     if (kind_.density == nullptr || block.log_propensity != nullptr) return TargetPolicy::weights(block, scratch, out);
     density(block, scratch, out);
     weights_from_density(block, out, out);

@@ -106,14 +106,21 @@ void log_sum_exp_impl(const ScoreTile& tile) {
   }
 }
 
-// The scores of logged actions that the tile holds. With many actions few rows have theirs in any one tile: which ones
-// is asked of whole vectors.
-void chosen_scores_impl(const ScoreTile& tile, const std::int32_t* action) {
+// The scores of logged actions that the tile holds. Where it holds `all` actions every row has one; with many actions
+// few rows have theirs in any one tile: which ones is asked of whole vectors.
+void chosen_scores_impl(const ScoreTile& tile, const std::int32_t* action, bool all) {
   const hn::ScalableTag<std::int32_t> d;
   constexpr int kMaskBytes = 8;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const auto before = hn::Set(d, tile.first_action - 1), end = hn::Set(d, tile.first_action + tile.actions);
   const SoftmaxState state(tile);
+  if (all) {
+    for (int i = 0; i < tile.rows; ++i) {
+      const auto k = static_cast<std::uint32_t>(action[i]);
+      state.chosen[i] = tile.scores[(k < static_cast<std::uint32_t>(tile.actions) ? k : 0) * tile.stride + i];
+    }
+    return;
+  }
   for (int i = 0; i < tile.rows; i += lanes) {
     const auto k = hn::LoadU(d, action + i);
     std::uint8_t bytes[kMaskBytes] = {};
@@ -152,6 +159,41 @@ void finish_softmax_impl(const ScoreTile& tile, double* out) {
         result = hn::IfThenElse(usual, result, hn::Sub(above[v], hn::Log(d, sum)));
       }
       hn::Store(result, d, out + first + v * lanes);
+    }
+  }
+}
+
+// The same itself: (1−ε) exp(s − shift) / Σ + ε·uniform, over the propensity where there is one. No logarithm is taken
+// of what would only be exponentiated again.
+void finish_probability_impl(const ScoreTile& tile, double epsilon, double uniform, const double* propensity,
+                             double* out) {
+  const F64 d;
+  const SoftmaxState state(tile);
+  const double* numbers = score_exp_numbers();
+  const V64 farthest = hn::Set(d, -450.0), keep = hn::Set(d, 1.0 - epsilon), rest = hn::Set(d, epsilon * uniform);
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int first = 0; first < tile.rows; first += kSideBySide * lanes) {
+    V64 above[kSideBySide], own[kSideBySide];
+    for (int v = 0; v < kSideBySide; ++v) {
+      const int i = first + v * lanes;
+      own[v] = above[v] = hn::Sub(hn::Load(d, state.chosen + i), hn::Load(d, state.shift + i));
+    }
+    exp_of_any_scores(d, numbers, own);
+    for (int v = 0; v < kSideBySide; ++v) {
+      const int i = first + v * lanes;
+      V64 result = hn::Div(own[v], hn::Load(d, state.sum + i));
+      if (epsilon > 0) result = hn::MulAdd(keep, result, rest);
+      if (propensity != nullptr) result = hn::Div(result, hn::Load(d, propensity + i));
+      hn::Store(result, d, out + i);
+      const auto usual = hn::Ge(above[v], farthest);  // which NaN is not
+      if (HWY_LIKELY(epsilon > 0 || hn::AllTrue(d, usual))) continue;
+      // Below the least of the doubles a probability may still be large beside a propensity: logarithms then.
+      for (int row = i; row < i + lanes; ++row) {
+        const double distance = state.chosen[row] - state.shift[row];
+        if (distance >= -450.0) continue;
+        const double log_propensity = propensity != nullptr ? std::log(propensity[row]) : 0;
+        out[row] = std::exp(distance - std::log(state.sum[row]) - log_propensity);
+      }
     }
   }
 }
@@ -227,6 +269,7 @@ HWY_EXPORT(plain_sum_exp_impl);
 HWY_EXPORT(log_sum_exp_impl);
 HWY_EXPORT(chosen_scores_impl);
 HWY_EXPORT(finish_softmax_impl);
+HWY_EXPORT(finish_probability_impl);
 HWY_EXPORT(mix_impl);
 HWY_EXPORT(multilabel_joint_impl);
 HWY_EXPORT(multilabel_per_label_impl);
@@ -244,10 +287,11 @@ void lognormal_log_density(const double* action, const double* mean, double scal
   HWY_DYNAMIC_DISPATCH(lognormal_impl)(action, mean, scale, out);
 }
 
-void add_softmax_tile(const ScoreTile& tile, const std::int32_t* action, int num_actions, double epsilon,
-                      double* out) noexcept {
-  assert(is_score_tile(tile) && tile.first_action + tile.actions <= num_actions && is_share(epsilon));
-  assert(is_column(action) && is_column(out));
+namespace {
+
+/// Adds the tile to its rows' state; whether they have seen all actions now.
+bool sum_softmax_tile(const ScoreTile& tile, const std::int32_t* action, int num_actions) noexcept {
+  assert(is_score_tile(tile) && tile.first_action + tile.actions <= num_actions && is_column(action));
   ensure_isa();
   if (tile.plain) {
     HWY_DYNAMIC_DISPATCH(plain_sum_exp_impl)(tile);
@@ -256,10 +300,31 @@ void add_softmax_tile(const ScoreTile& tile, const std::int32_t* action, int num
   }
   // Rows past the block's end may have no action that exists: some number for them.
   if (tile.first_action == 0) std::fill_n(SoftmaxState(tile).chosen, tile.rows, 0.0);
-  HWY_DYNAMIC_DISPATCH(chosen_scores_impl)(tile, action + tile.first_row);
-  if (tile.first_action + tile.actions < num_actions) return;
+  HWY_DYNAMIC_DISPATCH(chosen_scores_impl)(tile, action + tile.first_row, tile.actions == num_actions);
+  return tile.first_action + tile.actions == num_actions;
+}
+
+}  // namespace
+
+void add_softmax_tile(const ScoreTile& tile, const std::int32_t* action, int num_actions, double epsilon,
+                      double* out) noexcept {
+  assert(is_share(epsilon) && is_column(out));
+  if (!sum_softmax_tile(tile, action, num_actions)) return;
   HWY_DYNAMIC_DISPATCH(finish_softmax_impl)(tile, out + tile.first_row);
   if (epsilon > 0) HWY_DYNAMIC_DISPATCH(mix_impl)(out + tile.first_row, tile.rows, epsilon, 1.0 / num_actions);
+}
+
+void add_softmax_density_tile(const ScoreTile& tile, const std::int32_t* action, int num_actions, double epsilon,
+                              const double* propensity, double* out) noexcept {
+  assert(is_share(epsilon) && is_column(out) && (propensity == nullptr || is_column(propensity)));
+  if (!sum_softmax_tile(tile, action, num_actions)) return;
+  HWY_DYNAMIC_DISPATCH(finish_probability_impl)
+  (tile, epsilon, 1.0 / num_actions, propensity != nullptr ? propensity + tile.first_row : nullptr,
+   out + tile.first_row);
+}
+
+void finish_softmax(const ScoreTile& tile, double* out) noexcept {
+  HWY_DYNAMIC_DISPATCH(finish_softmax_impl)(tile, out);
 }
 
 void softmax_log_probability(const std::int32_t* action, const double* scores, int num_actions, double epsilon,

@@ -186,36 +186,39 @@ void lognormal_scale_gradient(const double* action, const double* scores, double
   HWY_DYNAMIC_DISPATCH(normal_scale_gradient_impl)(true, action, scores, scale, out);
 }
 
-void softmax_gradient(const ScoreTile& all, const std::int32_t* action, double epsilon, double* scores,
-                      double* log_probability) noexcept {
-  assert(is_score_tile(all) && all.scores == scores && all.first_action == 0 && is_share(epsilon));
-  assert(is_column(action) && is_column(log_probability));
+void softmax_tile_gradient(const ScoreTile& tile, const std::int32_t* action, int num_actions, double epsilon,
+                           double* scores) noexcept {
+  assert(is_score_tile(tile) && tile.scores == scores && is_share(epsilon) && is_column(action));
+  assert(tile.first_action + tile.actions <= num_actions);
   ensure_isa();
-  const int num_actions = all.actions;
-  ScoreTile tile = all;
-  for (; tile.first_action < num_actions; tile.first_action += kScoreTileActions) {
-    tile.actions = std::min(kScoreTileActions, num_actions - tile.first_action);
-    tile.scores = scores + tile.first_action * all.stride;
-    add_softmax_tile(tile, action, num_actions, 0.0, log_probability);
-  }
-  alignas(kColumnAlignment) double share[kScoreTileRows];
+  alignas(kColumnAlignment) double share[kScoreTileRows], logs[kScoreTileRows];
   std::fill_n(share, kScoreTileRows, 1.0);
   if (epsilon > 0) {
-    double* logs = log_probability + all.first_row;
-    HWY_DYNAMIC_DISPATCH(mix_rows_impl)(all.rows, epsilon, 1.0 / num_actions, logs, share);
+    finish_softmax(tile, logs);
+    HWY_DYNAMIC_DISPATCH(mix_rows_impl)(tile.rows, epsilon, 1.0 / num_actions, logs, share);
   }
-  HWY_DYNAMIC_DISPATCH(softmax_slopes_impl)(all, share, scores);
-  for (int i = 0; i < all.rows; ++i) scores[action[all.first_row + i] * all.stride + i] += share[i];
+  HWY_DYNAMIC_DISPATCH(softmax_slopes_impl)(tile, share, scores);
+  for (int i = 0; i < tile.rows; ++i) {
+    const int k = action[tile.first_row + i] - tile.first_action;
+    if (k >= 0 && k < tile.actions) scores[k * tile.stride + i] += share[i];
+  }
 }
 
 void softmax_gradient(const std::int32_t* action, int num_actions, double epsilon, double* scores,
                       double* log_probability) noexcept {
   assert(num_actions >= 1 && is_column(scores));
   alignas(kColumnAlignment) double state[ScoreTile::kStateColumns * kScoreTileRows];
-  ScoreTile all{.stride = kBlockRows, .rows = kScoreTileRows, .actions = num_actions, .state = state};
-  for (; all.first_row < kBlockRows; all.first_row += kScoreTileRows) {
-    all.scores = scores + all.first_row;
-    softmax_gradient(all, action, epsilon, scores + all.first_row, log_probability);
+  for (int first_row = 0; first_row < kBlockRows; first_row += kScoreTileRows) {
+    ScoreTile tile{.stride = kBlockRows, .first_row = first_row, .rows = kScoreTileRows, .state = state};
+    for (; tile.first_action < num_actions; tile.first_action += kScoreTileActions) {
+      tile.actions = std::min(kScoreTileActions, num_actions - tile.first_action);
+      tile.scores = scores + static_cast<std::int64_t>(tile.first_action) * kBlockRows + first_row;
+      add_softmax_tile(tile, action, num_actions, epsilon, log_probability);
+    }
+    tile.scores = scores + first_row;
+    tile.first_action = 0;
+    tile.actions = num_actions;
+    softmax_tile_gradient(tile, action, num_actions, epsilon, scores + first_row);
   }
 }
 

@@ -14,4 +14,8 @@ struct SoftmaxState {
   double* chosen;  ///< the logged action's score
 };
 
+/// The logged actions' log-probabilities without mixing, of rows whose actions are all summed: a row of the tile for
+/// each of `out`.
+void finish_softmax(const ScoreTile& tile, double* out) noexcept;
+
 }  // namespace scrm

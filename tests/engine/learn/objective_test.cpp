@@ -9,6 +9,7 @@
 
 #include "scrm/io/file/error.hpp"
 #include "support/reference/reference_objective.hpp"
+#include "support/rows/columns.hpp"
 #include "support/rows/random_rows.hpp"
 
 using namespace scrm;
@@ -231,6 +232,88 @@ TEST_CASE("objective: many actions, whose derivatives come a few rows at a time,
   check(45, 0, 40, FeatureMap::linear, FloatType::f64, 0.1, &kIpsIxEstimator);
   check(40, 20, 33, FeatureMap::linear, FloatType::f32, 0.1, &kSnipsEstimator);
   check(34, 5, 65, FeatureMap::quadratic, FloatType::f64, 0, &kIpsIxEstimator);
+}
+
+namespace {
+
+/// ∂/∂θ of mean(w y) for a softmax policy, by the formula: w y s (1[a = k] − p_k) (1, x), s the part of π that is not
+/// ε's.
+std::vector<long double> formula_gradient(const Policy& policy, const LoggedRows& rows) {
+  const std::int64_t d = rows.schema.features, width = 1 + d;
+  const int actions = policy.outputs;
+  std::vector<long double> gradient(policy.theta.size());
+  for (std::int64_t i = 0; i < rows.rows; ++i) {
+    const double* x = rows.context.data() + i * d;
+    std::vector<long double> p(static_cast<std::size_t>(actions));
+    long double sum = 0;
+    for (int k = 0; k < actions; ++k) {
+      long double score = policy.theta[static_cast<std::size_t>(k * width)];
+      for (std::int64_t j = 0; j < d; ++j)
+        score += static_cast<long double>(policy.theta[static_cast<std::size_t>(k * width + 1 + j)]) * x[j];
+      sum += p[static_cast<std::size_t>(k)] = std::exp(score);
+    }
+    const auto at = static_cast<std::size_t>(i);
+    const int a = rows.category[at];
+    const long double own = (1 - policy.epsilon) * p[static_cast<std::size_t>(a)] / sum;
+    const long double mixed = own + static_cast<long double>(policy.epsilon) / actions;
+    const long double factor = mixed / rows.propensity[at] * rows.loss[at] * (own / mixed) / rows.rows;
+    for (int k = 0; k < actions; ++k) {
+      const long double slope = factor * ((k == a ? 1 : 0) - p[static_cast<std::size_t>(k)] / sum);
+      for (std::int64_t j = 0; j < width; ++j) {
+        gradient[static_cast<std::size_t>(k * width + j)] += slope * (j == 0 ? 1.0L : x[j - 1]);
+      }
+    }
+  }
+  return gradient;
+}
+
+}  // namespace
+
+TEST_CASE("objective: gradients of any number of actions, features and rows equal the formula") {
+  struct Shape {
+    int actions;
+    std::int64_t features, rows;
+  };
+  for (const Shape& shape : {Shape{2, 7, 70},
+                             {31, 7, 70},
+                             {33, 1, 1},
+                             {64, 0, 65},
+                             {90, 23, 64},
+                             {121, 24, 33},
+                             {130, 47, 2049},
+                             {130, 100, 130},
+                             {40, 256, 40},
+                             {40, 257, 40},
+                             {33, 2000, 3},
+                             {4000, 7, 35},
+                             {10000, 3, 5}}) {
+    for (const FloatType type : {FloatType::f64, FloatType::f32}) {
+      for (const double epsilon : {0.0, 0.1}) {
+        CAPTURE(shape.actions);
+        CAPTURE(shape.features);
+        CAPTURE(shape.rows);
+        CAPTURE(epsilon);
+        Schema schema = schema_for(PolicyKind::softmax, shape.features, false, type);
+        schema.num_actions = shape.actions;
+        const LoggedRows rows = random_rows(schema, shape.rows, 97);
+        ObjectiveProblem problem{
+            random_policy(PolicyKind::softmax, schema, 101, FeatureMap::linear, epsilon), {}, nullptr};
+        problem.rules.estimator = &kIpsEstimator;
+        MemorySource source = make_source(rows);
+        const std::vector<double> found = evaluate_objectives(source, {problem}, {}).front().gradient;
+        const std::vector<long double> expected = formula_gradient(problem.policy, rows);
+        long double largest = 0;
+        for (const long double g : expected) largest = std::max(largest, std::abs(g));
+        Worst worst;
+        for (std::size_t j = 0; j < found.size(); ++j) {
+          worst.add(static_cast<std::int64_t>(j), relative_error(found[j], expected[j], largest));
+        }
+        CAPTURE(worst.place);
+        // A score rounds in units of the sum of its terms' sizes, some √features here.
+        CHECK(worst.error < 1e-15 * (20 + 2 * std::sqrt(static_cast<double>(shape.features))));
+      }
+    }
+  }
 }
 
 TEST_CASE("objective: many actions give the same bits at any thread count, and no row that is left out matters") {

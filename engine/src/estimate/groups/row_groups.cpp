@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "scrm/kernels/scores/transpose.hpp"
+
 namespace scrm {
 namespace {
 
@@ -63,13 +65,17 @@ void RowGroups::each_group(const Block& block, Add add) {
   }
 }
 
+RowsOfGroups RowGroups::groups_of_block(const Block& block) {
+  return {.rows = block.rows,
+          .group_rows = group_rows_,
+          .offset = block.first_row % group_rows_,
+          .sums = group(block.first_row),
+          .width = static_cast<std::int64_t>(table_.layout.width())};
+}
+
 void RowGroups::add_block_losses(const Block& block) {
-  each_group(block, [&](double* sums, int first, int end) {
-    double loss = sums[GroupLayout::kLoss];
-    for (int i = first; i < end; ++i) loss += block.loss[i];
-    sums[GroupLayout::kLoss] = loss;
-    sums[GroupLayout::kRows] += end - first;
-  });
+  add_column_groups(groups_of_block(block), GroupLayout::kLoss, block.loss);
+  each_group(block, [&](double* sums, int first, int end) { sums[GroupLayout::kRows] += end - first; });
 }
 
 bool RowGroups::is_held(double weight) const noexcept {
@@ -97,9 +103,13 @@ void RowGroups::hold_all(std::size_t policy, HeldRows& held) {
   std::array<HeldRow, 2 * TopRows::kSize> all;
   auto end = std::copy_n(kept.rows.begin(), kept.count, all.begin());
   end = std::copy_n(held.rows.begin(), held.count, end);
-  std::sort(all.begin(), end, [](const HeldRow& a, const HeldRow& b) {
+  const auto is_less = [](const HeldRow& a, const HeldRow& b) {
     return a.weight != b.weight ? a.weight < b.weight : a.row < b.row;
-  });
+  };
+  // Ten at most, one after the other put in its place: g++ 12 takes std::sort of them for one beyond the array.
+  for (auto row = all.begin(); row != end; ++row) {
+    std::rotate(std::upper_bound(all.begin(), row, *row, is_less), row, row + 1);
+  }
   const auto first = all.begin() + std::max<std::ptrdiff_t>(0, end - all.begin() - TopRows::kSize);
   for (auto row = all.begin(); row != first; ++row) add_clipped(policy, *row, row->weight);
   std::copy(first, end, kept.rows.begin());
@@ -109,50 +119,37 @@ void RowGroups::hold_all(std::size_t policy, HeldRows& held) {
 
 void RowGroups::add_block(const Block& block, std::size_t policy, const double* weights, const WeightOptions& rules,
                           const double* excess) {
-  const std::size_t offset = table_.layout.policy(policy);
-  // Products and quotients of the whole block first, which need not wait for each other as the sums do.
-  alignas(kColumnAlignment) double ips_terms[kBlockRows], ix_terms[kBlockRows], clipped_terms[kBlockRows];
-  for (int i = 0; i < block.rows; ++i) {
-    ips_terms[i] = weights[i] * block.loss[i];
-    ix_terms[i] = ips_terms[i] / (1 + rules.alpha * weights[i]);
-  }
+  const auto offset = static_cast<int>(table_.layout.policy(policy));
+  const auto rows = static_cast<std::size_t>(block.rows);
   const bool automatic = rules.clip == 0;
-  bool holds = false;
-  for (int i = 0; i < block.rows; ++i) holds |= weights[i] > kLargestSubtracted;
-  holds = holds && automatic && group_rows_ > 1;
+  const bool holds = automatic && group_rows_ > 1 &&
+                     !all_in_range(reinterpret_cast<const std::byte*>(weights), rows, 0.0, kLargestSubtracted);
+  const auto at = [offset](std::size_t column) { return offset + static_cast<int>(column); };
+  add_weight_groups(groups_of_block(block),
+                    {.weight = at(GroupLayout::kWeight),
+                     .ips = at(GroupLayout::kWeightedLoss),
+                     .clipped = holds ? -1 : at(GroupLayout::kClipped),
+                     .ix = at(GroupLayout::kIx)},
+                    weights, block.loss, rules.alpha, rules.clip);
+  if (holds) hold_block(block, policy, weights);
+  if (excess == nullptr) return;
+  each_group(block, [&](double* sums, int first, int end) {
+    for (int i = first; i < end; ++i) {
+      sums[at(GroupLayout::kOwn)] += block.loss[i] + block.loss[i] * excess[i];
+      sums[at(GroupLayout::kOwn + 1)] += excess[i];
+    }
+  });
+}
+
+void RowGroups::hold_block(const Block& block, std::size_t policy, const double* weights) {
   HeldRows held;
-  if (!automatic) {
-    for (int i = 0; i < block.rows; ++i) clipped_terms[i] = std::min(weights[i], rules.clip) * block.loss[i];
-  }
-  const double* clipped = automatic ? ips_terms : clipped_terms;
-  each_group(block, [&](double* group_sums, int first, int end) {
-    double* sums = group_sums + offset;
-    // In registers: sums in memory would wait for themselves.
-    double weight = sums[GroupLayout::kWeight], ips = sums[GroupLayout::kWeightedLoss];
-    double clip = sums[GroupLayout::kClipped], ix = sums[GroupLayout::kIx];
+  each_group(block, [&](double* sums, int first, int end) {
+    double& clipped = sums[table_.layout.policy(policy) + GroupLayout::kClipped];
     for (int i = first; i < end; ++i) {
-      weight += weights[i];
-      ips += ips_terms[i];
-      clip += clipped[i];
-      ix += ix_terms[i];
-    }
-    sums[GroupLayout::kWeight] = weight;
-    sums[GroupLayout::kWeightedLoss] = ips;
-    sums[GroupLayout::kIx] = ix;
-    if (!holds) {
-      sums[GroupLayout::kClipped] = clip;
-    } else {
-      for (int i = first; i < end; ++i) {
-        if (is_held(weights[i]))
-          hold(policy, {weights[i], block.loss[i], block.first_row + i}, held);
-        else
-          sums[GroupLayout::kClipped] += ips_terms[i];
-      }
-    }
-    if (excess == nullptr) return;
-    for (int i = first; i < end; ++i) {
-      sums[GroupLayout::kOwn] += block.loss[i] + block.loss[i] * excess[i];
-      sums[GroupLayout::kOwn + 1] += excess[i];
+      if (is_held(weights[i]))
+        hold(policy, {weights[i], block.loss[i], block.first_row + i}, held);
+      else
+        clipped += weights[i] * block.loss[i];
     }
   });
   if (held.count == 0) return;
@@ -161,12 +158,7 @@ void RowGroups::add_block(const Block& block, std::size_t policy, const double* 
 }
 
 void RowGroups::add_block_terms(const Block& block, std::size_t policy, std::size_t at, const double* terms) {
-  const std::size_t column = table_.layout.policy(policy) + at;
-  each_group(block, [&](double* sums, int first, int end) {
-    double total = sums[column];  // in a register: a sum in memory would wait for itself
-    for (int i = first; i < end; ++i) total += terms[i];
-    sums[column] = total;
-  });
+  add_column_groups(groups_of_block(block), static_cast<int>(table_.layout.policy(policy) + at), terms);
 }
 
 void RowGroups::add_block_sums(const BlockSums& block) {

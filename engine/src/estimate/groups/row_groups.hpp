@@ -9,6 +9,7 @@
 #include "estimate/groups/group_layout.hpp"
 #include "scrm/engine/ranks/byte_stream.hpp"
 #include "scrm/kernels/block.hpp"
+#include "scrm/kernels/weights/group_sums.hpp"
 #include "scrm/kernels/weights/weight_sums.hpp"
 
 namespace scrm {
@@ -78,6 +79,9 @@ class RowGroups {
   /// Calls add(sums of the group, first, end) for the rows [first, end) of the block that lie in each of its groups.
   template <class Add>
   void each_group(const Block& block, Add add);
+  RowsOfGroups groups_of_block(const Block& block);
+  /// Sums of min(w, M) y of a block with huge weights, before M is known.
+  void hold_block(const Block& block, std::size_t policy, const double* weights);
   /// Whether a row has to wait until M is known: taken back out of a sum, a huge weight would leave nothing of it.
   bool is_held(double weight) const noexcept;
   void add_clipped(std::size_t policy, const HeldRow& row, double weight);

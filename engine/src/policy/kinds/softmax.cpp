@@ -107,13 +107,17 @@ PolicyKindDefinition softmax_kind() {
           },
       .add_tile = [](const Policy& policy, const Block& block, const ScoreTile& tile,
                      double* out) { add_softmax_tile(tile, block.category, policy.outputs, policy.epsilon, out); },
+      .add_density_tile =
+          [](const Policy& policy, const Block& block, const ScoreTile& tile, const double* propensity, double* out) {
+            add_softmax_density_tile(tile, block.category, policy.outputs, policy.epsilon, propensity, out);
+          },
       .score_gradient =
           [](const Policy& policy, const Block& block, double* scores, double* log_density) {
             softmax_gradient(block.category, policy.outputs, policy.epsilon, scores, log_density);
           },
       .tile_gradient =
-          [](const Policy& policy, const Block& block, const ScoreTile& all, double* scores, double* log_density) {
-            softmax_gradient(all, block.category, policy.epsilon, scores, log_density);
+          [](const Policy& policy, const Block& block, const ScoreTile& tile, double* scores) {
+            softmax_tile_gradient(tile, block.category, policy.outputs, policy.epsilon, scores);
           },
       .action_probabilities = probabilities,
       .expectation_gradient = expectation_gradient,

@@ -32,6 +32,9 @@ struct PolicyKindDefinition {
   /// It gets the tiles of a group of rows one after the other, the first actions first; the last gives the group's rows
   /// of `out`, to the bit what `log_density` gives.
   void (*add_tile)(const Policy& policy, const Block& block, const ScoreTile& tile, double* out) = nullptr;
+  /// Optional, likewise: π(a|x) itself, or π(a|x) / p where `propensity` is not null.
+  void (*add_density_tile)(const Policy& policy, const Block& block, const ScoreTile& tile, const double* propensity,
+                           double* out) = nullptr;
   /// Optional: π(a|x) where it is known more exactly than as the exponential of its logarithm.
   void (*density)(const Policy& policy, const Block& block, const double* scores, double* out) = nullptr;
   /// Optional, for learning: log π(a|x) into `log_density`, and ∂ log π(a|x) / ∂ score in the place of each score.
@@ -40,10 +43,9 @@ struct PolicyKindDefinition {
   /// Optional, for learning the scale too: ∂ log π(a|x) / ∂ log scale.
   void (*scale_gradient)(const Policy& policy, const Block& block, const double* scores, double* out) = nullptr;
 
-  /// Optional, for learning with many actions: score_gradient from a tile that holds all actions of a few rows.
-  /// `scores` are the tile's own, `log_density` is a column of the block.
-  void (*tile_gradient)(const Policy& policy, const Block& block, const ScoreTile& all, double* scores,
-                        double* log_density) = nullptr;
+  /// Optional, for learning with many actions: ∂ log π(a|x) / ∂ score in the place of each score of a tile, which may
+  /// be any, once add_tile had all tiles of its rows; tile.state is as that left it. `scores` are the tile's own.
+  void (*tile_gradient)(const Policy& policy, const Block& block, const ScoreTile& tile, double* scores) = nullptr;
 
   /// Optional, for multilabel actions: π_k, the probability of each logged bit by itself; a column for each label.
   void (*label_probability)(const Policy& policy, const Block& block, const double* scores, double* out) = nullptr;

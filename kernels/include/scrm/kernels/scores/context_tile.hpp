@@ -7,8 +7,9 @@
 
 namespace scrm {
 
-/// Features that a tile of kScoreTileRows rows holds at most: as many bytes as a first-level cache has.
-inline constexpr std::int64_t kTileFeatures = 64;
+/// Features that a tile of kScoreTileRows rows holds at most: 128 KiB, a part of a second-level cache. Columns of a
+/// block lie whole pages apart, where a few dozen of them take each other's places in any cache.
+inline constexpr std::int64_t kTileFeatures = 256;
 
 /// Rows [first_row, first_row + rows) of a dense context, by columns or row by row, into columns that lie `rows` apart.
 /// `rows` is a multiple of 16 and `out` is aligned.

@@ -25,6 +25,11 @@ void softmax_log_probability(const std::int32_t* action, const double* scores, i
 void add_softmax_tile(const ScoreTile& tile, const std::int32_t* action, int num_actions, double epsilon,
                       double* out) noexcept;
 
+/// The same without the logarithm: (1−ε) softmax(scores)_a + ε/K, over the propensity of each row where `propensity` is
+/// not null. Where that probability is below all doubles, the quotient is formed by logarithms.
+void add_softmax_density_tile(const ScoreTile& tile, const std::int32_t* action, int num_actions, double epsilon,
+                              const double* propensity, double* out) noexcept;
+
 /// log of the probability of all K bits: joint mixing (1−ε) Π p_k + ε/2^K, or Π ((1−ε) p_k + ε/2) per label, where
 /// p_k = σ(s_k) for a bit that is set and σ(−s_k) for one that is not.
 void multilabel_log_probability(const std::uint8_t* bits, const double* scores, int labels, double epsilon,

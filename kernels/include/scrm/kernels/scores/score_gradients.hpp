@@ -24,10 +24,10 @@ void lognormal_scale_gradient(const double* action, const double* scores, double
 void softmax_gradient(const std::int32_t* action, int num_actions, double epsilon, double* scores,
                       double* log_probability) noexcept;
 
-/// The same of a tile that holds all actions of a few rows; `scores` is all.scores, `log_probability` the block's
-/// column.
-void softmax_gradient(const ScoreTile& all, const std::int32_t* action, double epsilon, double* scores,
-                      double* log_probability) noexcept;
+/// The derivatives by the scores of one tile, which may be any, once add_softmax_tile had all actions of its rows: what
+/// it left in the state is used. `scores` is tile.scores.
+void softmax_tile_gradient(const ScoreTile& tile, const std::int32_t* action, int num_actions, double epsilon,
+                           double* scores) noexcept;
 
 /// multilabel, all bits together: ((1−ε) Π p / π) (b_k − σ(s_k)) for joint mixing, and label by label otherwise.
 void multilabel_gradient(const std::uint8_t* bits, int labels, double epsilon, Mixing mixing, double* scores,

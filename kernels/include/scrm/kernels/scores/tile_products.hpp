@@ -5,8 +5,13 @@
 
 namespace scrm {
 
-/// Columns of a panel of rows, at most; rows lie this far apart.
-inline constexpr int kPanelWidth = 16;
+/// Columns of a panel of rows, at most; rows lie this far apart. Twenty-four are whole vectors of any length, and few
+/// enough that a panel of kScoreTileRows rows stays in the first-level cache.
+inline constexpr int kPanelWidth = 24;
+
+/// panel[i kPanelWidth + c] = factor[i] columns[c stride + i] for c < count; what lies past them stays.
+void fill_panel(const double* columns, std::int64_t stride, int count, int rows, const double* factor,
+                double* panel) noexcept;
 
 /// out[k out_stride + c] += Σ_i slopes[k stride + i] panel[i kPanelWidth + c] for c < columns. Every sum goes from the
 /// first row to the last, so that its bits are the same with vectors of any length.
