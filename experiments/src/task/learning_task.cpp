@@ -135,6 +135,8 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
   context.streamed = rows.streamed();
   context.outcome = schema.outcome.value_or(Outcome::loss);
 
+  // Nothing that comes later helps where not even a block fits.
+  require_pass_fits(source, task.pass("reading"), rows.fourier() ? "a smaller --width" : "data with fewer features");
   const auto [start, min_scale] = learning_start(source, request, task);
   options.min_scale = context.min_scale = min_scale;
   context.centred = options.rules.centre_losses;
@@ -147,10 +149,7 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
   if (context.held_out_rows > 0) {
     require_training_rows(train.count(), context.held_out_rows);
     options.rows = &train;
-    // What does not fit without it either is not helped by it.
-    const PassOptions evaluating = task.pass("evaluating");
-    require_pass_fits(source, evaluating, rows.fourier() ? "a smaller --width" : "data with fewer features");
-    require_pass_fits(MaskedSource(source, held_out), evaluating, "--holdout 0");
+    require_pass_fits(MaskedSource(source, held_out), task.pass("evaluating"), "--holdout 0");
   }
   const PassOptions pass = learning_pass(task, options);
   learned.report = learn(source, start, options, pass);
