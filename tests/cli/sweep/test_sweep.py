@@ -330,7 +330,7 @@ class Variants(SweepTest):
     def test_l2_by_auto_is_a_line_of_its_own_in_tables_and_reports(self):
         path, done = self.sweep(self.write(environments=["pricing"], methods=["crm"], seeds=2, rollouts=2, lambdas=[0.1, 1],
                                            l2=[0.5, 5.0, "auto"], l2_candidates=[0.01, 1.0]), "--json")
-        cells = json.loads(done.stdout)["cells"]
+        cells = json.loads(done.stdout)["table"]
         self.assertEqual([cell["l2"] for cell in cells], [0.5, 5.0, "auto"] * 2)
         self.assertEqual([cell["runs"] for cell in cells], [2] * 6)
         best = [cell for cell in cells if cell["best"]]

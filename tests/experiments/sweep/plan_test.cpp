@@ -52,6 +52,7 @@ const std::map<std::string, std::string> kOtherValues = {{"protocol", "\"publish
                                                          {"bandwidth", "2"},
                                                          {"feature_seed", "1"},
                                                          {"lambda_candidates", "[1e-5]"},
+                                                         {"l2_candidates", "[0.25, 4]"},
                                                          {"estimator", "\"snips\""},
                                                          {"penalty", "\"se\""},
                                                          {"alpha", "0.5"},
