@@ -45,9 +45,29 @@ struct ContextRows {
     row_means<kPolicies, T>(rows + static_cast<std::size_t>(first) * row_bytes, features, policies, mean);
   }
 
-  // Contexts are fetched ahead by row_means. Past the block lie the lists of the next one.
-  HWY_INLINE NextRows<T> next(const Block& block, const double* propensity, int then) const {
-    return {nullptr, block.action + then, propensity + then, block.loss + then, 0};
+  // The lists, and the half of the contexts that row_means does not fetch.
+  struct Next {
+    const std::byte* half;
+    std::size_t bytes;
+    const double* action;
+    const double* propensity;
+    const double* loss;
+
+    HWY_INLINE void fetch(int i) const {
+      constexpr int kRows = static_cast<int>(kColumnAlignment / sizeof(double));
+      if (action == nullptr || i % kRows != 0) return;
+      fetch_share(half, bytes, i / kRows, kTileRows / kRows);
+      prefetch(action + i);
+      prefetch(propensity + i);
+      prefetch(loss + i);
+    }
+  };
+
+  HWY_INLINE Next next(const Block& block, const double* propensity, int then) const {
+    const std::size_t row_bytes = static_cast<std::size_t>(block.features) * sizeof(T);
+    const std::size_t half = kTileRows * row_bytes / 2;
+    return {rows + static_cast<std::size_t>(then) * row_bytes + half, half, block.action + then, propensity + then,
+            block.loss + then};
   }
 };
 
