@@ -121,7 +121,7 @@ class _Chosen:
                 raise UsageError(f"policies: '{policy}' is neither a policy file nor one of the targets{known}")
             self.policies.append((name or os.fspath(policy), Policy.load(policy)._handle))
         elif callable(policy):
-            self.functions.append((name or getattr(policy, "__name__", "policy"), policy))
+            self.functions.append((name or str(getattr(policy, "__name__", "policy")), policy))
         else:
             raise UsageError(f"policies: {type(policy).__name__} is neither a Policy, a path, a target's name nor a "
                              f"function; probabilities in arrays go to `targets`")

@@ -118,7 +118,7 @@ def _actions_table(logs: Logs, array: np.ndarray, place: str) -> np.ndarray:
 
 def _of_logged(logs: Logs, table: np.ndarray) -> np.ndarray:
     """The entry of each row's logged action."""
-    action: Optional[np.ndarray] = logs._logged_actions()
+    action = logs._logged_actions()
     out = np.empty(len(logs))
     for first in range(0, len(logs), _BLOCK):
         rows = slice(first, first + _BLOCK)

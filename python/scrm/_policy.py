@@ -53,7 +53,7 @@ class Policy:
                  feature_seed: int = 0, centre: Sequence[float] = (), spread: Sequence[float] = ()) -> None:
         fourier = {"width": int(width), "bandwidth": float(bandwidth), "feature_seed": int(feature_seed),
                    "centre": [float(x) for x in centre], "spread": [float(x) for x in spread]}
-        if features != "fourier" and (width or len(fourier["centre"]) or len(fourier["spread"])):
+        if features != "fourier" and (width or len(centre) or len(spread)):
             raise UsageError('width, centre and spread belong to features="fourier"')
         if feature_seed < 0:
             raise UsageError(f"feature_seed is {feature_seed}, but must be 0 or more")

@@ -101,6 +101,26 @@ scrm.evaluate(scrm.Logs(x, x[:, 0], x[:, 0], 0.4), even)
         done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=60)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def test_other_threads_run_while_nothing_of_python_is_called(self):
+        # The key is pressed by a thread that needs the GIL several times; where that is kept the call takes an hour.
+        code = """
+import os, signal, threading, time
+import numpy as np, scrm
+x = np.random.default_rng(0).normal(size=(200_000, 1))
+logs = scrm.Logs(x, x[:, 0], x[:, 0], 0.4)
+def press():
+    for _ in range(20):
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=press).start()
+try:
+    scrm.evaluate(logs, scrm.Policy("gaussian", [0.0, 0.1], name="p"), interval="bootstrap", replicates=10_000_000)
+except KeyboardInterrupt:
+    print("pressed")
+"""
+        done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "pressed\n", ""))
+
     def test_as_many_threads_work_as_were_asked_for(self):
         logs = rows(700_000)
         for threads in (1, 2, 3):

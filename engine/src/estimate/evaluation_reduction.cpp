@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "estimate/finite_context.hpp"
+#include "estimate/unaudited_rows.hpp"
 #include "scrm/engine/estimate/estimator.hpp"
 #include "scrm/kernels/vector/elementary.hpp"
 #include "scrm/kernels/weights/logged_difference.hpp"
@@ -105,8 +105,9 @@ void EvaluationReduction::compute(const Block& block, Partial& out) const {
     extras_.model->logged(block, *scratch, columns.residual);
     for (int i = 0; i < block.rows; ++i) columns.residual[i] = block.loss[i] - columns.residual[i];
   }
-  // The additive sums are centred on the block's mean loss. Others sum the losses last, when the policies have
-  // brought them into cache.
+  // The additive sums are centred on the block's mean loss, and it says whether losses are finite. Others sum the
+  // losses last, when the policies have brought them into cache.
+  const bool unaudited = block.context_by_row != nullptr;
   if (extra_.labels) sums.loss = column_moments(block.loss, block.rows);
   for (EpochMoments& epochs : sums.epochs) epochs.epochs.clear();
   for (EpochMoments& epochs : sums.epoch_differences) epochs.epochs.clear();
@@ -116,12 +117,15 @@ void EvaluationReduction::compute(const Block& block, Partial& out) const {
     const std::size_t count = std::min(batch.size(), order_.size() - first);
     for (std::size_t k = 0; k < count; ++k) batch[k] = policies_[order_[first + k]].policy.get();
     weights_of_policies({batch.data(), count}, block, *scratch, weights);
-    if (block.context_by_row != nullptr) require_finite_context(block, {batch.data(), count}, weights);
+    if (unaudited) {  // before anything is added up
+      sums.loss = column_moments(block.loss, block.rows);
+      require_good_rows(block, {batch.data(), count}, weights, sums.loss);
+    }
     if (first == 0 && baseline_.kind == Baseline::Kind::policy) std::copy_n(weights, kBlockRows, base.weights);
     for (std::size_t k = 0; k < count; ++k)
       add_policy(block, order_[first + k], weights + k * kBlockRows, base, *scratch, columns, sums);
   }
-  if (!extra_.labels) sums.loss = column_moments(block.loss, block.rows);
+  if (!extra_.labels && !unaudited) sums.loss = column_moments(block.loss, block.rows);
   if (extras_.rows == nullptr) return;
   if (extras_.rows->by_block())
     add_block_sums(block, sums);

@@ -20,7 +20,7 @@ void gaussian_impl(const double* action, const double* mean, double scale, doubl
   const V64 inverse = hn::Set(d, 1.0 / scale);
   const V64 log_norm = hn::Set(d, log_normal_norm(scale));
   for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
-    hn::Store(log_normal_density(d, hn::Load(d, action + i), hn::Load(d, mean + i), inverse, log_norm), d, out + i);
+    hn::Store(log_normal_density(d, hn::LoadU(d, action + i), hn::Load(d, mean + i), inverse, log_norm), d, out + i);
   }
 }
 
@@ -29,7 +29,7 @@ void lognormal_impl(const double* action, const double* mean, double scale, doub
   const V64 inverse = hn::Set(d, 1.0 / scale);
   const V64 log_norm = hn::Set(d, log_normal_norm(scale));
   for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
-    const V64 a = hn::Load(d, action + i);
+    const V64 a = hn::LoadU(d, action + i);
     const auto positive = hn::Gt(a, hn::Zero(d));
     const V64 log_a = hn::Log(d, hn::IfThenElse(positive, a, hn::Set(d, 1.0)));
     const V64 density = hn::Sub(log_normal_density(d, log_a, hn::Load(d, mean + i), inverse, log_norm), log_a);
@@ -276,13 +276,13 @@ HWY_EXPORT(multilabel_per_label_impl);
 HWY_EXPORT(label_probability_impl);
 
 void gaussian_log_density(const double* action, const double* mean, double scale, double* out) noexcept {
-  assert(scale > 0 && is_column(action) && is_column(mean) && is_column(out));
+  assert(scale > 0 && is_list(action) && is_column(mean) && is_column(out));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(gaussian_impl)(action, mean, scale, out);
 }
 
 void lognormal_log_density(const double* action, const double* mean, double scale, double* out) noexcept {
-  assert(scale > 0 && is_column(action) && is_column(mean) && is_column(out));
+  assert(scale > 0 && is_list(action) && is_column(mean) && is_column(out));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(lognormal_impl)(action, mean, scale, out);
 }

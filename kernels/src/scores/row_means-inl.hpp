@@ -17,10 +17,16 @@
 HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {
 
-#if HWY_MAX_BYTES >= 32
+// Half of the next tile's rows are fetched while means are computed, the other half during the exponentials, so that
+// the memory has work throughout; past the block lie the rows of the next one.
+HWY_INLINE void fetch_share(const std::byte* half, std::size_t bytes, int share, int shares) {
+  const std::size_t begin = bytes * static_cast<std::size_t>(share) / static_cast<std::size_t>(shares);
+  const std::size_t end = bytes * static_cast<std::size_t>(share + 1) / static_cast<std::size_t>(shares);
+  for (std::size_t k = begin / kColumnAlignment; k < end / kColumnAlignment; ++k)
+    __builtin_prefetch(half + k * kColumnAlignment);
+}
 
-// Bytes that are fetched ahead of those that are multiplied; past the block lie the rows of the next one.
-constexpr std::size_t kRowsAheadOfMeans = std::size_t{6} << 10;
+#if HWY_MAX_BYTES >= 32
 
 // Four rows at a time, whatever the width of the machine's vectors: sixteen bytes of each make two columns.
 using Rows4 = hn::FixedTag<double, 4>;
@@ -58,10 +64,9 @@ HWY_INLINE void row_means(const std::byte* context, std::int64_t features, const
   constexpr int kVectors = kPolicies == 1 ? 4 : 2;
   const Rows4 d;
   const auto* first = reinterpret_cast<const T*>(context);
+  const std::size_t tile_bytes = static_cast<std::size_t>(kTileRows * features) * sizeof(T);
   for (int i = 0; i < kTileRows; i += 4 * kVectors) {
-    const auto* ahead = reinterpret_cast<const std::byte*>(first + i * features) + kRowsAheadOfMeans;
-    for (std::size_t k = 0; k < static_cast<std::size_t>(4 * kVectors * features) * sizeof(T); k += kColumnAlignment)
-      __builtin_prefetch(ahead + k);
+    fetch_share(context + tile_bytes, tile_bytes / 2, i / (4 * kVectors), kTileRows / (4 * kVectors));
     const T* rows[kVectors][4];
     for (int v = 0; v < kVectors; ++v) {
       for (int r = 0; r < 4; ++r) rows[v][r] = first + (i + 4 * v + r) * features;

@@ -17,7 +17,7 @@ void normal_gradient_impl(bool lognormal, const double* action, double scale, do
   const V64 inverse = hn::Set(d, 1.0 / scale);
   const V64 log_norm = hn::Set(d, log_normal_norm(scale));
   for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
-    const V64 a = hn::Load(d, action + i);
+    const V64 a = hn::LoadU(d, action + i);
     const auto valid = hn::Gt(a, hn::Zero(d));
     const V64 x = lognormal ? hn::Log(d, hn::IfThenElse(valid, a, hn::Set(d, 1.0))) : a;
     const V64 z = hn::Mul(hn::Sub(x, hn::Load(d, scores + i)), inverse);
@@ -36,7 +36,7 @@ void normal_scale_gradient_impl(bool lognormal, const double* action, const doub
   const F64 d;
   const V64 inverse = hn::Set(d, 1.0 / scale), one = hn::Set(d, 1.0);
   for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
-    const V64 a = hn::Load(d, action + i);
+    const V64 a = hn::LoadU(d, action + i);
     const auto valid = hn::Gt(a, hn::Zero(d));
     const V64 x = lognormal ? hn::Log(d, hn::IfThenElse(valid, a, one)) : a;
     const V64 z = hn::Mul(hn::Sub(x, hn::Load(d, scores + i)), inverse);
@@ -163,25 +163,25 @@ HWY_EXPORT(scale_slopes_impl);
 HWY_EXPORT(normal_scale_gradient_impl);
 
 void gaussian_gradient(const double* action, double scale, double* scores, double* log_density) noexcept {
-  assert(scale > 0 && is_column(action) && is_column(scores) && is_column(log_density));
+  assert(scale > 0 && is_list(action) && is_column(scores) && is_column(log_density));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(normal_gradient_impl)(false, action, scale, scores, log_density);
 }
 
 void lognormal_gradient(const double* action, double scale, double* scores, double* log_density) noexcept {
-  assert(scale > 0 && is_column(action) && is_column(scores) && is_column(log_density));
+  assert(scale > 0 && is_list(action) && is_column(scores) && is_column(log_density));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(normal_gradient_impl)(true, action, scale, scores, log_density);
 }
 
 void gaussian_scale_gradient(const double* action, const double* scores, double scale, double* out) noexcept {
-  assert(scale > 0 && is_column(action) && is_column(scores) && is_column(out));
+  assert(scale > 0 && is_list(action) && is_column(scores) && is_column(out));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(normal_scale_gradient_impl)(false, action, scores, scale, out);
 }
 
 void lognormal_scale_gradient(const double* action, const double* scores, double scale, double* out) noexcept {
-  assert(scale > 0 && is_column(action) && is_column(scores) && is_column(out));
+  assert(scale > 0 && is_list(action) && is_column(scores) && is_column(out));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(normal_scale_gradient_impl)(true, action, scores, scale, out);
 }

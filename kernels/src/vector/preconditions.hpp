@@ -15,9 +15,14 @@ inline bool is_column(const void* values) noexcept {
   return values != nullptr && reinterpret_cast<std::uintptr_t>(values) % kColumnAlignment == 0;
 }
 
+/// One number a row, which may begin wherever a double may: those of somebody's array do.
+inline bool is_list(const double* values) noexcept {
+  return values != nullptr && reinterpret_cast<std::uintptr_t>(values) % alignof(double) == 0;
+}
+
 /// A block with losses, whose rows are counted right.
 inline bool is_logged_block(const Block& block) noexcept {
-  return block.rows >= 0 && block.rows <= kBlockRows && block.replays >= 1 && is_column(block.loss);
+  return block.rows >= 0 && block.rows <= kBlockRows && block.replays >= 1 && is_list(block.loss);
 }
 
 /// A block with a context, or with none.
@@ -30,7 +35,7 @@ inline bool has_valid_context(const Block& block) noexcept {
 /// One of the two ways to state propensities, not both.
 inline bool has_propensity(const Block& block) noexcept {
   return (block.propensity != nullptr) != (block.log_propensity != nullptr) &&
-         is_column(block.propensity != nullptr ? block.propensity : block.log_propensity);
+         is_list(block.propensity != nullptr ? block.propensity : block.log_propensity);
 }
 
 /// Whole vectors of rows, and columns that begin where vectors do.

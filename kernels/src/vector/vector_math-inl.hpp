@@ -138,7 +138,7 @@ inline double log_normal_norm(double scale) {
 // One vector of weights from log π and the aligned propensities, or log-propensities, of its rows.
 template <bool kLogPropensity>
 HWY_INLINE V64 weight(F64 d, V64 log_density, const double* propensity) {
-  const V64 p = hn::Load(d, propensity);
+  const V64 p = hn::LoadU(d, propensity);
   if constexpr (kLogPropensity) return exp_unbounded(d, hn::Sub(log_density, p));
   const auto extreme = hn::Gt(hn::Abs(log_density), hn::Set(d, kVectorExpLimit));
   if (HWY_LIKELY(hn::AllFalse(d, extreme))) return hn::Div(exp_bounded(d, log_density), p);

@@ -20,7 +20,7 @@ HWY_INLINE PairMoments additive_moments(const double* y, const double* excess, i
   V64 products = hn::Zero(d);
   for (int i = 0; i < n; i += lanes) {
     const auto mask = hn::FirstN(d, static_cast<std::size_t>(n - i < lanes ? n - i : lanes));
-    const V64 vy = hn::Load(d, y + i);
+    const V64 vy = hn::LoadU(d, y + i);
     const V64 vs = hn::Load(d, excess + i);
     const V64 vu =
         hn::IfThenElse(mask, hn::MulAdd(hn::Sub(vy, hn::Set(d, centre)), vs, kLoss ? vy : hn::Zero(d)), u.shift);

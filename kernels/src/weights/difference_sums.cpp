@@ -52,7 +52,7 @@ HWY_INLINE VectorTerms approximate_means(const IncludedRows& rows, const double*
     const V64 w = hn::Load(d, rows.w + i);
     const auto out = hn::Lt(w, zero);
     const VectorTerms t =
-        vector_terms<kLogged, kClip>(w, kLogged ? zero : hn::Load(d, u + i), hn::Load(d, rows.y + i), options);
+        vector_terms<kLogged, kClip>(w, kLogged ? zero : hn::Load(d, u + i), hn::LoadU(d, rows.y + i), options);
     const auto add = [&out](V64& total, V64 value, V64 origin)
                          HWY_ATTR { total = hn::Add(total, hn::IfThenZeroElse(out, hn::Sub(value, origin))); };
     add(sum.loss, t.loss, first.loss);
@@ -77,7 +77,7 @@ HWY_INLINE void fused_differences(const IncludedRows& rows, const double* u, con
   V64 v_sum = zero, vy = zero, vv = zero, vvy = zero, vvyy = zero, uv = zero, uvy = zero, uvyy = zero, uu = zero,
       uuy = zero, uuyy = zero;
   const auto step = [&](int i, auto kept) HWY_ATTR {
-    const V64 w = hn::Load(d, rows.w + i), y = hn::Load(d, rows.y + i);
+    const V64 w = hn::Load(d, rows.w + i), y = hn::LoadU(d, rows.y + i);
     const V64 base = kLogged ? one : hn::Load(d, u + i);
     const VectorTerms t = vector_terms<kLogged, kClip>(w, base, y, options);
     ips.add(t.ips, kept);

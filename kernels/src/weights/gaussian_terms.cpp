@@ -32,7 +32,7 @@ struct RowTerms {
 template <bool kEveryRow>
 HWY_INLINE RowTerms row_terms(F64 d, M64 mask, const double* weights, const double* loss, const TermOptions& options) {
   V64 w = hn::Min(hn::Load(d, weights), hn::Set(d, options.max_weight));
-  V64 y = hn::Sub(hn::Load(d, loss), hn::Set(d, options.baseline));
+  V64 y = hn::Sub(hn::LoadU(d, loss), hn::Set(d, options.baseline));
   if constexpr (!kEveryRow) {
     w = hn::IfThenElseZero(mask, w);
     y = hn::IfThenElseZero(mask, y);
@@ -82,7 +82,7 @@ HWY_INLINE void add_terms(const Block& block, const std::uint8_t* keep, int firs
     s.squares = hn::MulAdd(centred, centred, s.squares);
     s.weight = hn::Add(s.weight, dw);
     s.weight_squares = hn::MulAdd(dw, dw, s.weight_squares);
-    const V64 derivative = hn::Mul(hn::Sub(hn::Load(d, tile.action + i), hn::Load(d, tile.mean + i)), precision);
+    const V64 derivative = hn::Mul(hn::Sub(hn::LoadU(d, tile.action + i), hn::Load(d, tile.mean + i)), precision);
     // Rows whose gradient is 0 may have a derivative that is not a number.
     const V64 coefficient = hn::IfThenElseZero(hn::Ne(row.gradient, hn::Zero(d)), hn::Mul(row.gradient, derivative));
     const V64 second = hn::Mul(centred, coefficient);
@@ -167,11 +167,11 @@ HWY_INLINE LearningTerms fused_terms(const Block& block, const T* context, const
   for (int first = 0; first < tiled; first += kTileRows) {
     const int then = first + kTileRows;
     NextRows<T> next{context + then, block.action + then, propensity + then, block.loss + then, block.features};
-    if (then == tiled) next.features = 0;
+    if (then == tiled) next.action = nullptr;
     tile.action = block.action + first;
     tile.propensity = propensity + first;
     tile_means<1>(context + first, block.features, &policy, mean);
-    tile_weights<kLogPropensity>(tile, next, weights);
+    tile_weights<kLogPropensity, false>(tile, next, weights);
     if (!centres.known) find_centres<kEveryRow>(block, keep, first, weights, options, centres);
     add_terms<kEveryRow>(block, keep, first, tile, weights, options, centres, sums, coefficients);
     add_all_products(context + first, block.features, coefficients, products);

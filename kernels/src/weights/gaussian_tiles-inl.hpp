@@ -9,6 +9,8 @@
 
 #include <hwy/highway.h>
 
+#include <limits>
+
 #include "scrm/kernels/weights/gaussian_weights.hpp"
 #include "vector/vector_math-inl.hpp"
 
@@ -58,24 +60,31 @@ struct Tile {
   const double* propensity;
   const double* mean;
   double inverse_scale, log_norm;
-  bool audits_mean = false;  // a mean that is not finite makes its weight NaN
 };
 
-HWY_INLINE V64 log_density(F64 d, const Tile& tile, int i) {
-  return log_normal_density(d, hn::Load(d, tile.action + i), hn::Load(d, tile.mean + i), hn::Set(d, tile.inverse_scale),
-                            hn::Set(d, tile.log_norm));
+// Whether a propensity is none: not above zero, or not finite.
+HWY_INLINE hn::Mask<F64> is_no_propensity(F64 d, V64 p) {
+  return hn::Not(hn::And(hn::Gt(p, hn::Zero(d)), hn::Le(p, hn::Set(d, std::numeric_limits<double>::max()))));
 }
 
-// First half of the exponentials; false when one of them is too extreme for the fast one.
-template <bool kLogPropensity>
+HWY_INLINE V64 log_density(F64 d, const Tile& tile, int i) {
+  return log_normal_density(d, hn::LoadU(d, tile.action + i), hn::Load(d, tile.mean + i),
+                            hn::Set(d, tile.inverse_scale), hn::Set(d, tile.log_norm));
+}
+
+// First half of the exponentials; false when one of them is too extreme for the fast one, or a row is bad.
+template <bool kLogPropensity, bool kAudit>
 HWY_INLINE bool reduce_tile(const Tile& tile, double* r, double* n_bits) {
   const F64 d;
   const V64 limit = hn::Set(d, kVectorExpLimit);
   auto usual = hn::Eq(limit, limit);
   for (int i = 0; i < kTileRows; i += static_cast<int>(hn::Lanes(d))) {
     V64 x = log_density(d, tile, i);
-    if constexpr (kLogPropensity) x = hn::Sub(x, hn::Load(d, tile.propensity + i));
-    usual = hn::And(usual, hn::Le(hn::Abs(x), limit));  // which NaN is not
+    if constexpr (kLogPropensity) x = hn::Sub(x, hn::LoadU(d, tile.propensity + i));
+    // Which neither NaN is nor what comes of actions and means that are not finite.
+    usual = hn::And(usual, hn::Le(hn::Abs(x), limit));
+    if constexpr (kAudit && !kLogPropensity)
+      usual = hn::AndNot(is_no_propensity(d, hn::LoadU(d, tile.propensity + i)), usual);
     const ReducedExp reduced = reduce_exp(d, x);
     hn::Store(reduced.r, d, r + i);
     hn::Store(reduced.n_bits, d, n_bits + i);
@@ -83,8 +92,8 @@ HWY_INLINE bool reduce_tile(const Tile& tile, double* r, double* n_bits) {
   return hn::AllTrue(d, usual);
 }
 
-// The rows after a tile, of which the columns come from memory while the tile is in the arithmetic units: without this
-// the memory would wait through every exponential. No features: nothing is fetched.
+// Rows of which the columns come from memory while a tile is in the arithmetic units: without this the memory would
+// wait through every exponential. No action: nothing is fetched.
 template <class T>
 struct NextRows {
   const T* context;
@@ -94,7 +103,7 @@ struct NextRows {
   std::int64_t features;
 
   HWY_INLINE void fetch(int i) const {
-    if (features == 0) return;
+    if (action == nullptr) return;
     if (i % static_cast<int>(kColumnAlignment / sizeof(T)) == 0) {
       for (std::int64_t j = 0; j < features; ++j) prefetch(context + j * kBlockRows + i);
     }
@@ -107,31 +116,39 @@ struct NextRows {
 };
 
 // Second half.
-template <bool kLogPropensity, class T>
-HWY_INLINE void finish_tile(const Tile& tile, const double* r, const double* n_bits, const NextRows<T>& next,
-                            double* out) {
+template <bool kLogPropensity, class Next>
+HWY_INLINE void finish_tile(const Tile& tile, const double* r, const double* n_bits, const Next& next, double* out) {
   const F64 d;
   for (int i = 0; i < kTileRows; i += static_cast<int>(hn::Lanes(d))) {
     next.fetch(i);
     V64 w = finish_exp(d, {hn::Load(d, r + i), hn::Load(d, n_bits + i)});
-    if constexpr (!kLogPropensity) w = hn::Div(w, hn::Load(d, tile.propensity + i));
+    if constexpr (!kLogPropensity) w = hn::Div(w, hn::LoadU(d, tile.propensity + i));
     hn::Store(w, d, out + i);
   }
 }
 
+// The rows whose mean, action or propensity nobody can use.
+template <bool kLogPropensity>
+HWY_INLINE hn::Mask<F64> bad_rows(F64 d, const Tile& tile, int i) {
+  const V64 p = hn::LoadU(d, tile.propensity + i);
+  const auto no_propensity = kLogPropensity ? hn::Not(hn::IsFinite(p)) : is_no_propensity(d, p);
+  return hn::Or(no_propensity, hn::Not(hn::And(hn::IsFinite(hn::Load(d, tile.mean + i)),
+                                               hn::IsFinite(hn::LoadU(d, tile.action + i)))));
+}
+
 // The weights of one tile. Two loops, since from mean to weight is a chain of twenty operations, of which the processor
-// could not keep enough in flight to fill its units.
-template <bool kLogPropensity, class T>
-HWY_INLINE void tile_weights(const Tile& tile, const NextRows<T>& next, double* out) {
+// could not keep enough in flight to fill its units. kAudit: bad rows get NaN, which no others get.
+template <bool kLogPropensity, bool kAudit, class Next>
+HWY_INLINE void tile_weights(const Tile& tile, const Next& next, double* out) {
   alignas(kColumnAlignment) double r[kTileRows], n_bits[kTileRows];
-  if (HWY_LIKELY(reduce_tile<kLogPropensity>(tile, r, n_bits))) {
+  if (HWY_LIKELY((reduce_tile<kLogPropensity, kAudit>(tile, r, n_bits)))) {
     finish_tile<kLogPropensity>(tile, r, n_bits, next, out);
     return;
   }
   const F64 d;
   for (int i = 0; i < kTileRows; i += static_cast<int>(hn::Lanes(d))) {
     V64 w = weight<kLogPropensity>(d, log_density(d, tile, i), tile.propensity + i);
-    if (tile.audits_mean) w = hn::IfThenElse(hn::IsFinite(hn::Load(d, tile.mean + i)), w, hn::NaN(d));
+    if constexpr (kAudit) w = hn::IfThenElse(bad_rows<kLogPropensity>(d, tile, i), hn::NaN(d), w);
     hn::Store(w, d, out + i);
   }
 }

@@ -18,19 +18,25 @@ constexpr int kGroup = 4;
 template <class T>
 struct ContextColumns {
   using Number = T;
+  static constexpr bool kAudit = false;
   const T* columns;
 
   template <int kPolicies>
   HWY_INLINE void means(int first, std::int64_t features, const LinearGaussian* policies, double* mean) const {
     tile_means<kPolicies>(columns + first, features, policies, mean);
   }
+
+  HWY_INLINE NextRows<T> next(const Block& block, const double* propensity, int then) const {
+    if (then == kBlockRows || block.features > kPrefetchFeatures) return {};
+    return {columns + then, block.action + then, propensity + then, block.loss + then, block.features};
+  }
 };
 
-// Contexts row by row, which nobody has looked at yet: row_means fetches ahead.
+// Contexts and lists of somebody's array or file, row by row, which nobody has looked at yet.
 template <class T>
 struct ContextRows {
   using Number = T;
-  static constexpr const T* columns = nullptr;
+  static constexpr bool kAudit = true;
   const std::byte* rows;
 
   template <int kPolicies>
@@ -38,33 +44,51 @@ struct ContextRows {
     const std::size_t row_bytes = static_cast<std::size_t>(features) * sizeof(T);
     row_means<kPolicies, T>(rows + static_cast<std::size_t>(first) * row_bytes, features, policies, mean);
   }
+
+  // The lists, and the half of the contexts that row_means does not fetch.
+  struct Next {
+    const std::byte* half;
+    std::size_t bytes;
+    const double* action;
+    const double* propensity;
+    const double* loss;
+
+    HWY_INLINE void fetch(int i) const {
+      constexpr int kRows = static_cast<int>(kColumnAlignment / sizeof(double));
+      if (action == nullptr || i % kRows != 0) return;
+      fetch_share(half, bytes, i / kRows, kTileRows / kRows);
+      prefetch(action + i);
+      prefetch(propensity + i);
+      prefetch(loss + i);
+    }
+  };
+
+  HWY_INLINE Next next(const Block& block, const double* propensity, int then) const {
+    const std::size_t row_bytes = static_cast<std::size_t>(block.features) * sizeof(T);
+    const std::size_t half = kTileRows * row_bytes / 2;
+    return {rows + static_cast<std::size_t>(then) * row_bytes + half, half, block.action + then, propensity + then,
+            block.loss + then};
+  }
 };
 
 template <bool kLogPropensity, int kPolicies, class Context>
 HWY_INLINE void group_weights(const Block& block, const Context& context, const LinearGaussian* policies, double* out) {
-  using T = typename Context::Number;
   const double* propensity = kLogPropensity ? block.log_propensity : block.propensity;
   alignas(kColumnAlignment) double mean[kPolicies * kTileRows];
   Tile tiles[kPolicies];
   for (int p = 0; p < kPolicies; ++p) {
     tiles[p].mean = mean + p * kTileRows;
-    tiles[p].audits_mean = context.columns == nullptr;
     tiles[p].inverse_scale = 1.0 / policies[p].scale;
     tiles[p].log_norm = log_normal_norm(policies[p].scale);
   }
   for (int first = 0; first < kBlockRows; first += kTileRows) {
-    const int then = first + kTileRows;
-    NextRows<T> next{nullptr, block.action + then, propensity + then, block.loss + then, 0};
-    if (context.columns != nullptr && then < kBlockRows && block.features <= kPrefetchFeatures) {
-      next.context = context.columns + then;
-      next.features = block.features;
-    }
+    auto next = context.next(block, propensity, first + kTileRows);
     context.template means<kPolicies>(first, block.features, policies, mean);
     for (int p = 0; p < kPolicies; ++p) {
       tiles[p].action = block.action + first;
       tiles[p].propensity = propensity + first;
-      tile_weights<kLogPropensity>(tiles[p], next, out + p * kBlockRows + first);
-      next.features = 0;
+      tile_weights<kLogPropensity, Context::kAudit>(tiles[p], next, out + p * kBlockRows + first);
+      next.action = nullptr;
     }
   }
 }

@@ -32,7 +32,7 @@ LearningTerms learning_terms_impl(const Block& block, const std::uint8_t* keep, 
   for (int i = 0; i < rows; i += lanes) {
     const M64 mask = included_mask(d, keep, i, block.rows);
     const V64 w = hn::IfThenElseZero(mask, hn::Min(hn::Load(d, weights + i), limit));
-    const V64 y = hn::IfThenElseZero(mask, hn::Sub(hn::Load(d, block.loss + i), baseline));
+    const V64 y = hn::IfThenElseZero(mask, hn::Sub(hn::LoadU(d, block.loss + i), baseline));
     const TransformedWeight transformed = options.transform == WeightTransform::given
                                               ? given_weight(d, mask, w, options, i)
                                               : transform_weight(d, w, options);
@@ -76,7 +76,7 @@ LearningTerms additive_terms_impl(const Block& block, const std::uint8_t* keep, 
   V64 count = hn::Zero(d), sum = hn::Zero(d);
   for (int i = 0; i < kBlockRows; i += lanes) {
     const M64 mask = included_mask(d, keep, i, block.rows);
-    const V64 y = hn::IfThenElseZero(mask, hn::Sub(hn::Load(d, block.loss + i), hn::Set(d, mean_loss)));
+    const V64 y = hn::IfThenElseZero(mask, hn::Sub(hn::LoadU(d, block.loss + i), hn::Set(d, mean_loss)));
     V64 excess = hn::Zero(d);
     for (int k = 0; k < block.num_actions; ++k) {
       const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
@@ -124,7 +124,7 @@ void row_coefficients_impl(const Block& block, const RowFactors& factors, const 
   for (int i = 0; i < round_up_to_vectors(block.rows); i += static_cast<int>(hn::Lanes(d))) {
     const V64 w = hn::Load(d, weights + i), slope = hn::Load(d, term_gradients + i);
     V64 risk = slope;
-    if (factors.ratio) risk = hn::Mul(w, hn::Sub(hn::Sub(hn::Load(d, block.loss + i), mean_loss), shift));
+    if (factors.ratio) risk = hn::Mul(w, hn::Sub(hn::Sub(hn::LoadU(d, block.loss + i), mean_loss), shift));
     const V64 variance = hn::Mul(hn::Mul(variance_factor, hn::Add(hn::Load(d, centred_terms + i), moved)), slope);
     // Rows that do not count may hold a loss that is no number.
     const V64 both = hn::Add(hn::Mul(risk_factor, risk), variance);

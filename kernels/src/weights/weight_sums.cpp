@@ -42,7 +42,7 @@ HWY_INLINE Terms approximate_means(const double* w, const double* y, int rows, c
   for (int i = 0; i < rows; i += lanes) {
     const V64 vw = hn::Load(d, w + i);
     const auto out = hn::Lt(vw, zero);
-    const Terms t = terms<kClip>(vw, hn::Load(d, y + i), options);
+    const Terms t = terms<kClip>(vw, hn::LoadU(d, y + i), options);
     const auto add = [&out](V64& total, V64 value, V64 origin)
                          HWY_ATTR { total = hn::Add(total, hn::IfThenZeroElse(out, hn::Sub(value, origin))); };
     add(sum.weight, t.weight, first.weight);
@@ -136,13 +136,13 @@ HWY_INLINE void fused_sums(const IncludedRows& rows, const WeightOptions& option
     const int first = group * kGroupRows, end = first + kGroupRows;
     const auto each = [&](auto&& body) HWY_ATTR {
       if (HWY_LIKELY((rows.masked_groups >> group & 1) == 0)) {
-        for (int i = first; i < end; i += lanes) body(hn::Load(d, rows.w + i), hn::Load(d, rows.y + i), KeepAll());
+        for (int i = first; i < end; i += lanes) body(hn::Load(d, rows.w + i), hn::LoadU(d, rows.y + i), KeepAll());
         return;
       }
       for (int i = first; i < end; i += lanes) {
         const V64 vw = hn::Load(d, rows.w + i);
         const auto left_out = hn::Lt(vw, hn::Zero(d));
-        body(vw, hn::Load(d, rows.y + i),
+        body(vw, hn::LoadU(d, rows.y + i),
              [&left_out](V64 value, V64 neutral) HWY_ATTR { return hn::IfThenElse(left_out, neutral, value); });
       }
     };

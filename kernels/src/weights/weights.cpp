@@ -29,7 +29,7 @@ void from_log_and_propensity_impl(const double* log_density, const double* prope
 void ratio_impl(const double* density, const double* propensity, double* out) {
   const F64 d;
   for (int i = 0; i < kBlockRows; i += static_cast<int>(hn::Lanes(d))) {
-    hn::Store(hn::Div(hn::Load(d, density + i), hn::Load(d, propensity + i)), d, out + i);
+    hn::Store(hn::Div(hn::LoadU(d, density + i), hn::LoadU(d, propensity + i)), d, out + i);
   }
 }
 
@@ -72,7 +72,7 @@ void weights_from_log_density(const Block& block, const double* log_density, dou
 }
 
 void weights_from_density(const Block& block, const double* density, double* out) noexcept {
-  assert(has_propensity(block) && is_column(density) && is_column(out));
+  assert(has_propensity(block) && is_list(density) && is_column(out));
   ensure_isa();
   if (block.log_propensity == nullptr) {
     HWY_DYNAMIC_DISPATCH(ratio_impl)(density, block.propensity, out);

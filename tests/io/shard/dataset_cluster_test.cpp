@@ -101,7 +101,7 @@ for t in ('f4', 'f8'):
       CAPTURE(by_row);
       Dataset data({entry.path().string()}, kWithCluster);
       BlockBuffer buffer(data.schema());
-      if (by_row) buffer.allow_context_by_row();
+      if (by_row) buffer.allow_in_place();
       std::int64_t row = 0, wrong = 0;
       const auto raw = data.fetch(0, data.rows());
       for (std::int64_t first = 0; first < data.rows(); first += kBlockRows) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -141,13 +142,170 @@ TEST_CASE("arrays in memory: a bad value is named by array and row, without a fi
   columns.context[3 * 4711 + 1] = std::numeric_limits<double>::quiet_NaN();
   Dataset data(std::vector<MemoryShard>{columns.shard()}, {});
   BlockBuffer buffer(data.schema());
-  buffer.allow_context_by_row();
+  buffer.allow_in_place();
   Audit audit;
   CHECK(data.fetch(4096, 904)->decode(4096, 904, buffer, audit) == 903);
   REQUIRE(audit.first);
   CHECK(audit.first->file.empty());
   CHECK(audit.first->dataset == "context[:, 1]");
   CHECK(audit.first->row == 4711);
+}
+
+TEST_CASE("arrays in memory: lists of whole blocks are handed out where they lie, all else is copied") {
+  const Columns columns;
+  std::vector<double> target = columns.propensity;
+  MemoryShard shard = columns.shard();
+  shard.arrays.push_back(list("target/new", target));
+  Dataset data(std::vector<MemoryShard>{shard}, {.targets = {"new"}});
+  BlockBuffer buffer(data.schema());
+  Audit audit;
+  const auto raw = data.fetch(0, kRows);
+  // Only for those who ask for it.
+  REQUIRE(raw->decode(2048, 2048, buffer, audit) == 2048);
+  CHECK(buffer.view(2048, 2048).action == buffer.action());
+  buffer.allow_in_place();
+  REQUIRE(raw->decode(2048, 2048, buffer, audit) == 2048);
+  Block block = buffer.view(2048, 2048);
+  CHECK(block.context_by_row == reinterpret_cast<const std::byte*>(columns.context.data() + 3 * 2048));
+  CHECK(block.action == columns.action.data() + 2048);
+  CHECK(block.loss == columns.loss.data() + 2048);
+  CHECK(block.propensity == columns.propensity.data() + 2048);
+  CHECK(block.targets[0] == target.data() + 2048);
+  // The last block is short, and kernels read whole ones.
+  REQUIRE(raw->decode(4096, 904, buffer, audit) == 904);
+  block = buffer.view(4096, 904);
+  CHECK(block.context_by_row == nullptr);
+  CHECK(block.action == buffer.action());
+  CHECK(block.action[903] == 4999);
+  CHECK(block.loss == buffer.loss());
+  CHECK(block.propensity == buffer.propensity());
+  CHECK(block.targets[0] == buffer.target(0));
+  CHECK(block.targets[0][903] == 1);
+}
+
+TEST_CASE("arrays in memory: lists that are not doubles side by side are copied, rewards too") {
+  const Columns columns;
+  MemoryShard shard = columns.shard();
+  std::vector<std::byte> odd(kRows * sizeof(double) + 1);
+  std::memcpy(odd.data() + 1, columns.action.data(), kRows * sizeof(double));
+  std::vector<double> spread(2 * kRows);
+  for (std::size_t i = 0; i < kRows; ++i) spread[2 * i] = columns.propensity[i];
+  shard.arrays[1].tiles = {tile(Element::f64, odd.data() + 1, sizeof(double))};
+  shard.arrays[3].tiles = {tile(Element::f64, spread.data(), 2)};
+  shard.outcome = Outcome::reward;
+  Dataset data(std::vector<MemoryShard>{shard}, {});
+  BlockBuffer buffer(data.schema());
+  buffer.allow_in_place();
+  Audit audit;
+  REQUIRE(data.fetch(0, kRows)->decode(2048, 2048, buffer, audit) == 2048);
+  const Block block = buffer.view(2048, 2048);
+  CHECK(block.action == buffer.action());
+  CHECK(block.action[7] == 2055);
+  CHECK(block.loss == buffer.loss());
+  CHECK(block.loss[7] == 2055);
+  CHECK(block.propensity == buffer.propensity());
+  CHECK(block.propensity[7] == 2056.0 / kRows);
+}
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
+
+struct BadNumber {
+  int list;  // action, loss, propensity
+  double value;
+  BadRowReason reason;
+};
+
+const std::vector<BadNumber> kBadNumbers = {
+    {0, kNan, BadRowReason::action_not_finite},     {0, -kInf, BadRowReason::action_not_finite},
+    {1, kInf, BadRowReason::loss_not_finite},       {1, kNan, BadRowReason::loss_not_finite},
+    {2, 0, BadRowReason::propensity_not_positive},  {2, -0.5, BadRowReason::propensity_not_positive},
+    {2, kInf, BadRowReason::propensity_not_finite}, {2, kNan, BadRowReason::propensity_not_finite}};
+
+}  // namespace
+
+TEST_CASE("arrays in memory: bad values of lists in place are found, and their rows left out") {
+  for (const auto& [which, value, reason] : kBadNumbers) {
+    for (const std::size_t row : {2048, 3000, 4095}) {
+      CAPTURE(which);
+      CAPTURE(value);
+      CAPTURE(row);
+      Columns columns;
+      (which == 0 ? columns.action : which == 1 ? columns.loss : columns.propensity)[row] = value;
+      MemoryShard shard = columns.shard();
+      // Of a table in columns nothing is left in place but the lists.
+      const double* context = columns.context.data();
+      shard.arrays[0].tiles = {tile(Element::f64, context, 3), tile(Element::f64, context + 1, 3),
+                               tile(Element::f64, context + 2, 3)};
+      Dataset data(std::vector<MemoryShard>{shard}, {});
+      BlockBuffer buffer(data.schema());
+      buffer.allow_in_place();
+      Audit audit;
+      REQUIRE(data.fetch(0, kRows)->decode(2048, 2048, buffer, audit) == 2047);
+      CHECK(audit.counts[static_cast<std::size_t>(reason)] == 1);
+      REQUIRE(audit.first);
+      CHECK(audit.first->row == static_cast<std::int64_t>(row));
+      const Block block = buffer.view(2048, 2047);
+      REQUIRE(block.context != nullptr);
+      int wrong = 0;
+      for (int i = 0; i < 2047; ++i) {
+        const double expected = 2048 + i + (2048 + i >= static_cast<int>(row) ? 1 : 0);
+        wrong += block.action[i] != expected || block.loss[i] != -expected ||
+                 block.propensity[i] != (1 + expected) / kRows ||
+                 static_cast<const double*>(block.context)[i] != 100 * expected;
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("arrays in memory: beside contexts in place lists are left to the reader, who can tell bad ones") {
+  for (const auto& [which, value, reason] : kBadNumbers) {
+    for (const std::size_t row : {2048, 3000, 4095}) {
+      CAPTURE(which);
+      CAPTURE(value);
+      CAPTURE(row);
+      Columns columns;
+      Dataset data(std::vector<MemoryShard>{columns.shard()}, {});
+      BlockBuffer buffer(data.schema());
+      buffer.allow_in_place();
+      Audit audit;
+      const auto raw = data.fetch(0, kRows);
+      REQUIRE(raw->decode(2048, 2048, buffer, audit) == 2048);
+      CHECK(has_good_lists(buffer.view(2048, 2048)));
+      (which == 0 ? columns.action : which == 1 ? columns.loss : columns.propensity)[row] = value;
+      REQUIRE(raw->decode(2048, 2048, buffer, audit) == 2048);
+      CHECK(buffer.view(2048, 2048).context_by_row != nullptr);
+      CHECK_FALSE(has_good_lists(buffer.view(2048, 2048)));
+      CHECK(audit.bad_rows() == 0);
+    }
+  }
+}
+
+TEST_CASE("arrays in memory: where one column has a bad value, lists in place are audited after all") {
+  Columns columns;
+  std::vector<std::int32_t> category(kRows, 1);
+  category[2100] = 7;
+  columns.propensity.assign(kRows, 0.5);
+  columns.propensity[3000] = 2;
+  columns.loss[2100] = columns.loss[4000] = kNan;
+  MemoryShard shard = columns.shard();
+  shard.action_kind = ActionKind::categorical;
+  shard.num_actions = 3;
+  shard.arrays[1] = {"action", kRows, 1, {tile(Element::i32, category.data())}};
+  Dataset data(std::vector<MemoryShard>{shard}, {});
+  BlockBuffer buffer(data.schema());
+  buffer.allow_in_place();
+  Audit audit;
+  REQUIRE(data.fetch(0, kRows)->decode(2048, 2048, buffer, audit) == 2045);
+  CHECK(audit.counts[static_cast<std::size_t>(BadRowReason::action_out_of_range)] == 1);
+  CHECK(audit.counts[static_cast<std::size_t>(BadRowReason::probability_above_one)] == 1);
+  CHECK(audit.counts[static_cast<std::size_t>(BadRowReason::loss_not_finite)] == 1);
+  const Block block = buffer.view(2048, 2045);
+  CHECK(block.context_by_row == nullptr);
+  CHECK(std::all_of(block.propensity, block.propensity + 2045, [](double p) { return p == 0.5; }));
+  CHECK(static_cast<const double*>(block.context)[2044] == 100 * 4095);
 }
 
 TEST_CASE("arrays in memory: those that do not fit each other are refused by name") {

@@ -47,7 +47,7 @@ std::unique_ptr<BlockLoader> ShardSource::make_loader() const {
 
 std::unique_ptr<BlockLoader> ShardSource::make_row_loader() const {
   auto loader = std::make_unique<ShardLoader>(schema());
-  loader->buffer.allow_context_by_row();
+  loader->buffer.allow_in_place();
   return loader;
 }
 

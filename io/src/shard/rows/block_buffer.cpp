@@ -110,23 +110,57 @@ Block BlockBuffer::view(std::int64_t first_row, int rows) noexcept {
   } else {
     block.context = context_f64_.get();
   }
-  if (context_by_row_ != nullptr) {
-    block.context = nullptr;
-    block.context_by_row = context_by_row_;
-  }
   block.action = action_.get();
   block.category = category_.get();
   block.bits = bits_.get();
   block.num_actions = schema_.num_actions;
   block.loss = loss_.get();
-  (schema_.propensity == PropensityForm::linear ? block.propensity : block.log_propensity) = propensity_.get();
+  const double*& propensity = schema_.propensity == PropensityForm::linear ? block.propensity : block.log_propensity;
+  propensity = propensity_.get();
   block.label_propensity = label_propensity_.get();
   block.targets = target_views_.empty() ? nullptr : target_views_.data();
   block.num_targets = static_cast<int>(target_views_.size());
   block.model_logged = model_logged_.get();
   block.model_targets = model_views_.empty() ? nullptr : model_views_.data();
   block.cluster = cluster_.get();
+  if (!in_place_) return block;
+  const auto replace = [](const double*& list, const double* in_place) {
+    if (in_place != nullptr) list = in_place;
+  };
+  if (in_place_->context_by_row != nullptr) block.context = nullptr;
+  block.context_by_row = in_place_->context_by_row;
+  replace(block.action, in_place_->action);
+  replace(block.loss, in_place_->loss);
+  replace(propensity, in_place_->propensity);
+  for (std::size_t t = 0; t < targets_.size(); ++t) {
+    target_views_[t] = targets_[t].get();
+    replace(target_views_[t], in_place_->targets[t]);
+  }
   return block;
+}
+
+void BlockBuffer::allow_in_place() {
+  in_place_ = std::make_unique<InPlace>();
+  in_place_->targets.resize(targets_.size());
+}
+
+void BlockBuffer::leave_nothing_in_place() noexcept {
+  if (!in_place_) return;
+  in_place_->context_by_row = nullptr;
+  in_place_->action = in_place_->loss = in_place_->propensity = nullptr;
+  std::fill(in_place_->targets.begin(), in_place_->targets.end(), nullptr);
+}
+
+void BlockBuffer::copy_lists() noexcept {
+  if (!in_place_) return;
+  const auto copy = [](const double*& in_place, AlignedArray<double>& own) {
+    if (in_place != nullptr) std::copy_n(in_place, kBlockRows, own.get());
+    in_place = nullptr;
+  };
+  copy(in_place_->action, action_);
+  copy(in_place_->loss, loss_);
+  copy(in_place_->propensity, propensity_);
+  for (std::size_t t = 0; t < targets_.size(); ++t) copy(in_place_->targets[t], targets_[t]);
 }
 
 void BlockBuffer::copy_rows(const Block& from, int begin, int count, int at) {

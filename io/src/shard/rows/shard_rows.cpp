@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <functional>
 #include <type_traits>
 
-#include "audit/bad_rows.hpp"
 #include "scrm/io/file/spelling.hpp"
+#include "scrm/kernels/scores/transpose.hpp"
+#include "shard/rows/block_decoder.hpp"
 #include "shard/rows/log_products.hpp"
 #include "shard/rows/transpose.hpp"
 
@@ -27,90 +28,7 @@ std::int64_t piece_rows(std::size_t row_bytes) noexcept {
       std::max<std::size_t>(kPieceGrain, ReadBuffer::kPieceBytes / row_bytes / kPieceGrain * kPieceGrain));
 }
 
-/// Decodes part after part of one block, a part being the rows that come from one shard.
-class BlockDecoder {
- public:
-  BlockDecoder(const Schema& schema, ShardRows& rows, BlockBuffer& out) : schema_(schema), rows_(rows), out_(out) {
-    out_.read_buffers().resize(kOutside + outside_datasets(schema).size());
-    out_.set_context_by_row(nullptr);
-  }
-
-  /// Rows [first, first + rows) of the file behind the slice become rows [at, at + rows) of the block.
-  void decode(const ShardSlice& slice, std::int64_t first, int rows, int at);
-  /// Leaves out the bad rows; returns how many are left.
-  int finish(int rows, Audit& audit);
-
- private:
-  struct Part {
-    const ShardSlice& slice;
-    std::int64_t first;
-    int rows;
-    int at;
-  };
-
-  void decode_context(const Part& part);
-  /// Leaves the context where it lies, row by row, when the buffer allows it and all of it can be used.
-  bool keep_context_rows(const Part& part);
-  void decode_context_columns(const Part& part);
-  void decode_entries(const Part& part);
-  /// Brings the columns of these rows into the data set's order.
-  template <class T>
-  void order_columns(const Part& part, T* base);
-  void decode_action(const Part& part);
-  void decode_propensity(const Part& part);
-  void multiply_labels(const Part& part);
-  void decode_model(const Part& part);
-  void decode_cluster(const Part& part);
-  /// Turns the rows of a column of outcomes where they are rewards.
-  void as_losses(const Part& part, double* column) const;
-
-  template <class To>
-  void columns(const Part& part, std::size_t dataset, const AuditRule& rule, To* base, bool table);
-  /// Throws for integers that no double holds exactly: nobody logs them, but they are what a damaged type makes of
-  /// floating-point numbers.
-  void require_exact(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row) const;
-  void find_bad_rows(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row, std::int64_t column,
-                     bool table);
-  /// use(piece, its first row) for the rows of the tile in [first, end), as many at a time as stay in cache.
-  template <class Use>
-  void for_each_piece(const Part& part, std::size_t dataset, const RawTile& tile, std::int64_t first, std::int64_t end,
-                      Use&& use);
-  /// use(piece, its first row, its first column) for all rows of the part.
-  template <class Use>
-  void for_each_piece(const Part& part, std::size_t dataset, Use&& use);
-
-  const Schema& schema_;
-  ShardRows& rows_;
-  BlockBuffer& out_;
-  BadRows bad_rows_;
-  std::optional<Part> context_part_;  // all rows, when their contexts were left row by row
-};
-
-void BlockDecoder::decode(const ShardSlice& slice, std::int64_t first, int rows, int at) {
-  const Part part{slice, first, rows, at};
-  decode_context(part);
-  if (schema_.stage == RowStage::contexts) return;
-  decode_action(part);
-  columns(part, kLoss, loss_rule(), out_.loss(), false);
-  as_losses(part, out_.loss());
-  decode_propensity(part);
-  for (std::size_t i = 0; i < schema_.targets.size(); ++i) {
-    columns(part, kOutside + i, target_rule(schema_.action_kind, schema_.targets[i]), out_.target(static_cast<int>(i)),
-            false);
-  }
-  if (schema_.model) decode_model(part);
-  if (schema_.cluster) decode_cluster(part);
-}
-
-int BlockDecoder::finish(int rows, Audit& audit) {
-  if (bad_rows_.empty()) return rows;
-  if (context_part_) {  // rows can be left out of columns only
-    out_.set_context_by_row(nullptr);
-    decode_context_columns(*context_part_);
-  }
-  bad_rows_.report(rows, audit);
-  return out_.compact(bad_rows_.keep().data(), rows);
-}
+}  // namespace
 
 template <class Use>
 void BlockDecoder::for_each_piece(const Part& part, std::size_t dataset, const RawTile& tile, std::int64_t first,
@@ -149,6 +67,72 @@ void BlockDecoder::columns(const Part& part, std::size_t dataset, const AuditRul
   });
 }
 
+const RawTile* BlockDecoder::whole_block_tile(const Part& part, std::size_t dataset, Element element,
+                                              std::int64_t columns) const {
+  if (!leaves_in_place_ || part.rows != kBlockRows) return nullptr;
+  const RawArray& array = part.slice.arrays[dataset];
+  const auto tile = std::partition_point(array.tiles.begin(), array.tiles.end(),
+                                         [&](const RawTile& t) { return t.row + t.rows <= part.first; });
+  const bool whole = tile != array.tiles.end() && tile->element.value_or(array.element) == element &&
+                     tile->columns == columns &&
+                     tile->row_bytes == static_cast<std::size_t>(columns) * element_size(element) &&
+                     tile->row + tile->rows >= part.first + part.rows;
+  return whole ? &*tile : nullptr;
+}
+
+const std::byte* BlockDecoder::rows_of_tile(const Part& part, std::size_t dataset, const RawTile& tile) {
+  if (tile.bytes->is_decoding()) rows_.decode_idle_chunks();
+  return tile.bytes->data_at(tile.offset + static_cast<std::size_t>(part.first - tile.row) * tile.row_bytes,
+                             static_cast<std::size_t>(part.rows) * tile.row_bytes, out_.read_buffers()[dataset]);
+}
+
+template <class Place>
+void BlockDecoder::list(const Part& part, std::size_t dataset, const AuditRule& rule, double* column, Place place) {
+  if (const RawTile* tile = whole_block_tile(part, dataset, Element::f64, 1)) {
+    const std::byte* rows = rows_of_tile(part, dataset, *tile);
+    // Who reads contexts that nobody has looked at looks at these too.
+    const bool unaudited = out_.in_place()->context_by_row != nullptr;
+    if (reinterpret_cast<std::uintptr_t>(rows) % alignof(double) == 0 &&
+        (unaudited || all_in_range(rows, kBlockRows, rule.range.low, rule.range.high))) {
+      std::invoke(place, *out_.in_place()) = reinterpret_cast<const double*>(rows);
+      return;
+    }
+  }
+  columns(part, dataset, rule, column, false);
+}
+
+void BlockDecoder::decode(const ShardSlice& slice, std::int64_t first, int rows, int at) {
+  decode(Part{slice, first, rows, at});
+}
+
+void BlockDecoder::decode(const Part& part) {
+  decode_context(part);
+  if (schema_.stage == RowStage::contexts) return;
+  decode_action(part);
+  decode_loss(part);
+  decode_propensity(part);
+  for (std::size_t i = 0; i < schema_.targets.size(); ++i) {
+    list(part, kOutside + i, target_rule(schema_.action_kind, schema_.targets[i]), out_.target(static_cast<int>(i)),
+         [i](BlockBuffer::InPlace& lists) -> const double*& { return lists.targets[i]; });
+  }
+  if (schema_.model) decode_model(part);
+  if (schema_.cluster) decode_cluster(part);
+}
+
+int BlockDecoder::finish(int rows, Audit& audit) {
+  if (bad_rows_.empty()) return rows;
+  if (unaudited_part_) {
+    // Rows can be left out of columns only, and those in place may have bad values too.
+    leaves_in_place_ = false;
+    out_.leave_nothing_in_place();
+    bad_rows_ = {};
+    decode(*unaudited_part_);
+  }
+  out_.copy_lists();
+  bad_rows_.report(rows, audit);
+  return out_.compact(bad_rows_.keep().data(), rows);
+}
+
 void BlockDecoder::require_exact(const Part& part, const Tile& tile, const AuditRule& rule, std::int64_t row) const {
   if (tile.element != Element::i64 && tile.element != Element::u64) return;
   constexpr Range kExact{-0x1p53, 0x1p53};
@@ -173,30 +157,18 @@ void BlockDecoder::find_bad_rows(const Part& part, const Tile& tile, const Audit
 }
 
 bool BlockDecoder::keep_context_rows(const Part& part) {
-  const RawArray& array = part.slice.arrays[kContext];
   const Element wanted = schema_.context_type == FloatType::f32 ? Element::f32 : Element::f64;
   const std::size_t row_bytes = static_cast<std::size_t>(schema_.features) * element_size(wanted);
-  if (!out_.allows_context_by_row() || schema_.sparse || row_bytes == 0 || row_bytes > kMaxRowBytes ||
-      part.rows != kBlockRows || part.slice.order != nullptr) {
-    return false;
-  }
-  const auto tile = std::partition_point(array.tiles.begin(), array.tiles.end(),
-                                         [&](const RawTile& t) { return t.row + t.rows <= part.first; });
-  if (tile == array.tiles.end() || tile->element.value_or(array.element) != wanted || tile->row_bytes != row_bytes ||
-      tile->columns != schema_.features || tile->row + tile->rows < part.first + part.rows) {
-    return false;
-  }
-  if (tile->bytes->is_decoding()) rows_.decode_idle_chunks();
-  const std::byte* rows =
-      tile->bytes->data_at(tile->offset + static_cast<std::size_t>(part.first - tile->row) * row_bytes,
-                           static_cast<std::size_t>(part.rows) * row_bytes, out_.read_buffers()[kContext]);
-  out_.set_context_by_row(rows);
+  if (schema_.sparse || row_bytes == 0 || row_bytes > kMaxRowBytes || part.slice.order != nullptr) return false;
+  const RawTile* tile = whole_block_tile(part, kContext, wanted, schema_.features);
+  if (tile == nullptr) return false;
+  out_.in_place()->context_by_row = rows_of_tile(part, kContext, *tile);
   return true;
 }
 
 void BlockDecoder::decode_context(const Part& part) {
   if (keep_context_rows(part)) {
-    context_part_.emplace(part);
+    unaudited_part_.emplace(part);
   } else {
     decode_context_columns(part);
   }
@@ -227,7 +199,7 @@ void BlockDecoder::decode_action(const Part& part) {
   const AuditRule rule = action_rule(schema_.action_kind, schema_.num_actions);
   switch (schema_.action_kind) {
     case ActionKind::continuous:
-      columns(part, kAction, rule, out_.action(), false);
+      list(part, kAction, rule, out_.action(), &BlockBuffer::InPlace::action);
       break;
     case ActionKind::categorical:
       columns(part, kAction, rule, out_.category(), false);
@@ -238,6 +210,13 @@ void BlockDecoder::decode_action(const Part& part) {
   }
 }
 
+void BlockDecoder::decode_loss(const Part& part) {
+  if (schema_.outcome != Outcome::reward)
+    return list(part, kLoss, loss_rule(), out_.loss(), &BlockBuffer::InPlace::loss);
+  columns(part, kLoss, loss_rule(), out_.loss(), false);
+  as_losses(part, out_.loss());
+}
+
 void BlockDecoder::decode_propensity(const Part& part) {
   const ActionKind kind = schema_.action_kind;
   if (schema_.label_propensity) {
@@ -245,10 +224,11 @@ void BlockDecoder::decode_propensity(const Part& part) {
   }
   switch (schema_.propensity) {
     case PropensityForm::linear:
-      columns(part, kPropensity, propensity_rule(kind, "propensity"), out_.propensity(), false);
+      list(part, kPropensity, propensity_rule(kind, "propensity"), out_.propensity(),
+           &BlockBuffer::InPlace::propensity);
       break;
     case PropensityForm::logarithm:
-      columns(part, kPropensity, log_propensity_rule(kind), out_.propensity(), false);
+      list(part, kPropensity, log_propensity_rule(kind), out_.propensity(), &BlockBuffer::InPlace::propensity);
       break;
     case PropensityForm::label_product:
       multiply_labels(part);
@@ -334,8 +314,6 @@ void BlockDecoder::decode_entries(const Part& part) {
     });
   });
 }
-
-}  // namespace
 
 std::size_t read_buffer_bytes(const Schema& schema) {
   const auto widest = static_cast<std::size_t>(std::max<std::int64_t>({schema.features, schema.num_actions, 1}));

@@ -14,7 +14,7 @@ enum class FloatType : std::uint8_t { f32, f64 };
 /// changing it changes the last digits of everything. 2,048 doubles keep a weight buffer and its losses inside L1.
 inline constexpr int kBlockRows = 2048;
 
-/// Every column of a block begins at a multiple of this many bytes.
+/// Every column of a block begins at a multiple of this many bytes, but for lists of doubles that are read in place.
 inline constexpr std::size_t kColumnAlignment = 64;
 
 /// Sparse contexts in compressed rows: row i has entries [indptr[i], indptr[i + 1]) of `indices` and `values`.
@@ -27,6 +27,8 @@ struct SparseContext {
 
 /// A view of up to kBlockRows rows. Column j of a two-dimensional quantity starts at base + j * kBlockRows, so that a
 /// column can always be read in whole vectors: rows past `rows` hold finite values that mean nothing.
+/// Lists of doubles (action, loss, propensities, targets, predictions) of a block with all its rows may be parts of
+/// somebody's arrays, for reductions that ask for it, and then begin at any double.
 struct Block {
   std::int64_t first_row = 0;  ///< index in the source of the block's first row, bad rows counted
   int rows = 0;                ///< valid rows, at most kBlockRows

@@ -37,7 +37,8 @@ class Reduction {
   };
 
   virtual ~Reduction() = default;
-  /// Whether compute() also takes blocks whose dense context lies row by row (Block::context_by_row).
+  /// Whether compute() also takes blocks whose dense context lies row by row (Block::context_by_row), and lists of
+  /// doubles that begin at any double.
   virtual bool reads_context_by_row() const { return false; }
   /// An empty partial; also the scratch memory for adding a block to it. Called on any thread.
   virtual std::unique_ptr<Partial> make() const = 0;

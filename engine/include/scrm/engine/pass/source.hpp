@@ -54,7 +54,7 @@ class Source {
   virtual std::size_t loader_bytes() const = 0;
 
   virtual std::unique_ptr<BlockLoader> make_loader() const = 0;
-  /// One whose blocks may leave a dense context row by row, as it was read.
+  /// One whose blocks may leave a dense context row by row, as it was read, and lists of doubles where they lie.
   virtual std::unique_ptr<BlockLoader> make_row_loader() const { return make_loader(); }
   /// Serial: one call at a time, in ascending order.
   virtual std::unique_ptr<BlockGroup> fetch(std::int64_t first_block, int count) = 0;

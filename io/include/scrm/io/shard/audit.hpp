@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "scrm/kernels/block.hpp"
+
 namespace scrm {
 
 enum class BadRowReason : std::uint8_t {
@@ -44,6 +46,9 @@ struct Audit {
   std::int64_t bad_rows() const noexcept;
   void merge(const Audit& later);
 };
+
+/// Whether an audit would find nothing in the lists of doubles of a whole block: action, loss, propensity and targets.
+bool has_good_lists(const Block& block) noexcept;
 
 /// How a message about the first bad row ends: "(3 bad rows in all; --skip-bad-rows goes on without them)".
 std::string bad_rows_in_all(std::int64_t total, bool can_skip);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "scrm/io/file/read_buffer.hpp"
@@ -44,12 +45,25 @@ class BlockBuffer {
   /// What the rows of each dataset are read into before they become columns; empty until files are read.
   std::vector<ReadBuffer>& read_buffers() noexcept { return read_buffers_; }
 
-  /// Lets decode leave a dense context row by row where it lies, in view().context_by_row and without an audit of it,
-  /// when a block's rows are all there and follow each other: for reductions that read it so, and find what is not
-  /// finite.
-  void allow_context_by_row() noexcept { allows_context_by_row_ = true; }
-  bool allows_context_by_row() const noexcept { return allows_context_by_row_; }
-  void set_context_by_row(const std::byte* rows) noexcept { context_by_row_ = rows; }
+  /// Lets decode leave things where they lie when a block's rows are all there and follow each other: a dense context
+  /// row by row, in view().context_by_row, and lists of doubles. Where the context is left so, neither it nor these
+  /// lists are audited: for reductions that find bad values in them.
+  void allow_in_place();
+
+  /// What is read where it lies rather than from the columns above, where it is not null.
+  struct InPlace {
+    const std::byte* context_by_row = nullptr;
+    const double* action = nullptr;
+    const double* loss = nullptr;
+    const double* propensity = nullptr;
+    std::vector<const double*> targets;
+  };
+  /// Null where nothing may be left in place.
+  InPlace* in_place() noexcept { return in_place_.get(); }
+  /// Forgets what was left in place.
+  void leave_nothing_in_place() noexcept;
+  /// Copies the lists that were left in place to the columns above.
+  void copy_lists() noexcept;
 
   /// The view of the first `rows` rows; valid until the buffer changes.
   Block view(std::int64_t first_row, int rows) noexcept;
@@ -84,8 +98,7 @@ class BlockBuffer {
   std::vector<const double*> model_views_;
   AlignedArray<std::int64_t> cluster_;
   std::vector<ReadBuffer> read_buffers_;
-  bool allows_context_by_row_ = false;
-  const std::byte* context_by_row_ = nullptr;
+  std::unique_ptr<InPlace> in_place_;
 };
 
 /// Bytes a BlockBuffer of this schema holds; for sparse contexts, without their entries.
