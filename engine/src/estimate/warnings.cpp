@@ -79,7 +79,7 @@ bool IntervalDoubts::has(const std::string& name) const {
   return in(decided_by_few) || in(without_spread) || in(hiding);
 }
 
-void add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double rows, Diagnostics& diagnostics) {
+bool add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double rows, Diagnostics& diagnostics) {
   std::vector<std::string>& warnings = diagnostics.warnings;
   constexpr const char* kAdvice = "log more rows, or give --outcome-range with --interval cressie-read";
   if (!doubts.without_spread.empty()) {
@@ -103,12 +103,12 @@ void add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double 
   const bool said = std::any_of(warnings.begin(), warnings.end(), [](const std::string& warning) {
     return warning.find("effective sample size") != std::string::npos;
   });
-  if (!doubts.weights || !diagnostics.ess || said) return;
+  if (!doubts.weights || !diagnostics.ess || said) return false;
   // Rows of one cluster are worth less than they are: it is clusters that weights have to be spread over.
   const double all = clustered ? doubts.weights->groups : rows;
   const double effective =
       clustered ? doubts.weights->effective_groups(diagnostics.mean_weight.value_or(NAN)) : *diagnostics.ess;
-  if (!are_weights_doubtful(*doubts.weights, effective, all)) return;
+  if (!are_weights_doubtful(*doubts.weights, effective, all)) return false;
   const std::string size = clustered
                                ? fmt::format("weights are spread over {:.0f} of {:.0f} clusters", effective, all)
                                : fmt::format("the effective sample size is {:.0f} of {:.0f} rows", effective, all);
@@ -116,6 +116,7 @@ void add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double 
       "{}, with heavy weights among them: rows of a kind that was not logged could change the estimates, and "
       "intervals may not hold",
       size));
+  return true;
 }
 
 void add_weight_warnings(double rows, bool certain, Diagnostics& diagnostics) {

@@ -40,8 +40,9 @@ struct IntervalDoubts {
   void add_decided_by_few(const std::string& name, const Shape& shape);
 };
 
-/// Adds what is doubtful about intervals that rest on the rows alone.
-void add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double rows, Diagnostics& diagnostics);
+/// Adds what is doubtful about intervals that rest on the rows alone. Returns whether it is the weights, and with them
+/// every estimate.
+bool add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double rows, Diagnostics& diagnostics);
 
 /// Adds the warnings that weights call for: their mean is not one, few rows count, one row dominates, one row only.
 /// `certain`: they are all the same, and not one.
