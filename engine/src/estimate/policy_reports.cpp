@@ -284,11 +284,6 @@ DifferenceTotals difference_totals(const ReportInputs& in, const std::vector<Fin
   return out;
 }
 
-/// What warnings call a difference.
-std::string difference_name(const std::string& estimator, const std::string& baseline) {
-  return fmt::format("{} minus {}", estimator, baseline);
-}
-
 /// Adds the difference to the report of policy p. What is wrong with either side is said of that side already.
 void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals, std::size_t p,
                     const std::string& baseline_name, const KnownBounds& bounds, std::span<const EstimateFacts> facts,
@@ -336,28 +331,6 @@ void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals
     report.difference->estimates.push_back(std::move(one));
   }
   add_overflow_warnings(overflows, report.diagnostics);
-}
-
-/// Whether both sides of a difference have the same weights in every row: it is zero then, whatever the losses are.
-bool agree_everywhere(const DifferenceSums& sums, double rows) {
-  constexpr double kRounding = 1e-12;  // of a weight
-  double squares = std::ldexp(sums.squared_difference.weight, 2 * sums.squared_difference.exponent);
-  for (int h = 0; h < sums.held.count; ++h) {
-    const PairedRow& row = sums.held.rows[static_cast<std::size_t>(h)];
-    squares += (row.weight - row.baseline) * (row.weight - row.baseline);
-  }
-  return squares <= kRounding * kRounding * rows;
-}
-
-/// Marks the estimates that warnings are about. What is wrong with an estimate is wrong with its difference, unless
-/// that is zero for certain; but not the other way round.
-void mark_doubted(const IntervalDoubts& doubts, bool all, bool difference_is_zero, PolicyReport& report) {
-  for (Estimate& estimate : report.estimates) estimate.doubted = all || doubts.has(estimate.estimator);
-  if (!report.difference) return;
-  for (Estimate& estimate : report.difference->estimates) {
-    const bool own = doubts.has(difference_name(estimate.estimator, report.difference->baseline));
-    estimate.doubted = all || own || (!difference_is_zero && doubts.has(estimate.estimator));
-  }
 }
 
 }  // namespace

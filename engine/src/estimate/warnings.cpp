@@ -63,7 +63,10 @@ void IntervalDoubts::add(const std::string& name, const Shape& shape) {
 
 void IntervalDoubts::add_difference(const std::string& name, const Shape& shape) {
   // One that does not vary is that of a policy to itself.
-  if (is_difference_doubtful(shape)) add_decided_by_few(name, shape);
+  if (!is_difference_doubtful(shape, weights.value_or(Shape{}))) return;
+  Shape least = shape;
+  if (weights) least.concentration = std::max(shape.concentration, weights->concentration);
+  add_decided_by_few(name, least);
 }
 
 void IntervalDoubts::add_decided_by_few(const std::string& name, const Shape& shape) {
@@ -149,6 +152,19 @@ void add_weight_warnings(double rows, bool certain, Diagnostics& diagnostics) {
   if (rows > 1 && diagnostics.max_weight_share.value_or(0) > kLargeRowShare) {
     warnings.push_back(fmt::format("a single row holds {:.0f} % of the total weight: the estimate rests on it",
                                    100 * *diagnostics.max_weight_share));
+  }
+}
+
+std::string difference_name(const std::string& estimator, const std::string& baseline) {
+  return fmt::format("{} minus {}", estimator, baseline);
+}
+
+void mark_doubted(const IntervalDoubts& doubts, bool all, bool difference_is_zero, PolicyReport& report) {
+  for (Estimate& estimate : report.estimates) estimate.doubted = all || doubts.has(estimate.estimator);
+  if (!report.difference) return;
+  for (Estimate& estimate : report.difference->estimates) {
+    const bool own = doubts.has(difference_name(estimate.estimator, report.difference->baseline));
+    estimate.doubted = all || own || (!difference_is_zero && doubts.has(estimate.estimator));
   }
 }
 

@@ -48,4 +48,11 @@ bool add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double 
 /// `certain`: they are all the same, and not one.
 void add_weight_warnings(double rows, bool certain, Diagnostics& diagnostics);
 
+/// What warnings call a difference.
+std::string difference_name(const std::string& estimator, const std::string& baseline);
+
+/// Marks the estimates that warnings are about: those that are doubted, or `all`. What is wrong with an estimate is
+/// wrong with its difference, unless that is zero for certain; but not the other way round.
+void mark_doubted(const IntervalDoubts& doubts, bool all, bool difference_is_zero, PolicyReport& report);
+
 }  // namespace scrm

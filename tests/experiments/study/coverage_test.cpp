@@ -249,7 +249,9 @@ TEST_CASE("tally: shares are those of the intervals, and of the logs") {
   const Estimate none;
   Diagnostics silent, warning;
   warning.warnings = {"few rows decide"};
-  first.add(between(0, 2), nullptr, 1, warning);
+  Estimate doubted = between(0, 2);
+  doubted.doubted = true;
+  first.add(doubted, nullptr, 1, warning);
   first.add(between(0, 1), nullptr, 1, silent);
   later.add(between(2, 3), nullptr, 1, silent);
   later.add(between(-1, 0), nullptr, 1, silent);
