@@ -24,6 +24,20 @@ def terms(w, y):
             "snips": (snips, w * (y - snips) / w.mean(), math.sqrt((w**2 * (y - snips) ** 2).sum()) / w.sum())}
 
 
+def left_out(name, w, y, groups=None, difference=False):
+    """What estimates made again without each row, or each group of rows, differ by, in the units of what rows add."""
+    n = len(y)
+    groups = np.arange(n) if groups is None else groups
+    count = groups.max() + 1
+    rest = [total.sum() - np.bincount(groups, total, count) for total in (np.ones(n), w, y, w * y)]
+    all_rows = [np.array([float(n)]), w.sum(keepdims=True), y.sum(keepdims=True), (w * y).sum(keepdims=True)]
+
+    def value(rows, weights, losses, weighted):
+        return weighted / (rows if name == "ips" else weights) - (losses / rows if difference else 0)
+
+    return n * (1 - 1 / count) * (value(*all_rows) - value(*rest))
+
+
 def expected(w, y, b=0.0, away=0.0):
     """Skewness and concentration of the mean of (w - away) (y - b) if weights met losses as the policy meets them."""
     moments = [np.mean((w - away) ** j) * np.sum(w * (y - b) ** j) / w.sum() for j in range(5)]
@@ -37,9 +51,18 @@ def expected_of(name, w, y, away=0.0):
     return expected(w, y, 0.0 if name == "ips" else (w * y).sum() / w.sum(), away)
 
 
-def automatic(value, error, d, degrees=None, level=0.95, own=None, foreseen=(0.0, 0.0)):
-    """As engine/src/estimate/intervals/automatic.hpp says it; d is what each group adds, of a difference `own` what it
-    adds to the value, and `foreseen` the skewness and concentration that are expected of single rows."""
+def automatic(value, error, d, degrees=None, level=0.95, own=None, foreseen=(0.0, 0.0), plain=None, rows=None):
+    """As engine/src/estimate/intervals/automatic.hpp says it; d is what the estimate without each group differs by, of a
+    difference `own` the same of the value, and `foreseen` the skewness and concentration that are expected of single
+    rows. `plain` is what each group adds, where that is something else; with `rows` the estimate is a ratio."""
+    if plain is not None:
+        error *= max(1, math.sqrt((d**2).sum() / (plain**2).sum()))
+    low, high = automatic_ends(value, error, d, degrees, level, own, foreseen)
+    bias = d.sum() / rows if rows else 0
+    return low + min(bias, 0), high + max(bias, 0)
+
+
+def automatic_ends(value, error, d, degrees, level, own, foreseen):
     g, k, groups = (d**3).sum() / (d**2).sum() ** 1.5, (d**4).sum() / (d**2).sum() ** 2, len(d)
     both_sides = False
     if own is not None:

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "scrm/io/file/error.hpp"
 
 namespace scrm {
@@ -37,6 +39,16 @@ FinalDifference add_held_rows(const DifferenceSums& sums, const WeightOptions& r
     out.ix.merge(terms.ix);
   }
   return out;
+}
+
+bool agree_everywhere(const DifferenceSums& sums, double rows) {
+  constexpr double kRounding = 1e-12;  // of a weight
+  double squares = std::ldexp(sums.squared_difference.weight, 2 * sums.squared_difference.exponent);
+  for (int h = 0; h < sums.held.count; ++h) {
+    const PairedRow& row = sums.held.rows[static_cast<std::size_t>(h)];
+    squares += (row.weight - row.baseline) * (row.weight - row.baseline);
+  }
+  return squares <= kRounding * kRounding * rows;
 }
 
 }  // namespace scrm

@@ -35,4 +35,7 @@ struct FinalDifference {
 FinalDifference add_held_rows(const DifferenceSums& sums, const WeightOptions& rules, const DifferenceClips& clips,
                               bool logged);
 
+/// Whether both sides of a difference have the same weights in every row: it is zero then, whatever the losses are.
+bool agree_everywhere(const DifferenceSums& sums, double rows);
+
 }  // namespace scrm

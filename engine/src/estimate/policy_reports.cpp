@@ -310,7 +310,7 @@ void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals
         logged ? logged_point(totals.loss) : estimator.point(totals_for(in, finals, in.baseline.policy, estimator));
     Estimate one;
     if (totals.policy.undefined_reason.empty() && totals.baseline.undefined_reason.empty()) {
-      const std::string name = fmt::format("{} minus {}", estimator.name, baseline_name);
+      const std::string name = difference_name(estimator.name, baseline_name);
       IntervalInputs inputs{.rows = totals.rows, .point = difference_point(estimator)(totals)};
       add_facts(in, facts[e], inputs);
       if (facts[e].whole_shape) {
@@ -384,8 +384,14 @@ void report_policies(const ReportInputs& in, const std::vector<NamedPolicy>& pol
       policy.diagnostics.warnings.emplace_back(
           "all rows belong to one cluster: no variance, no standard error and no interval can be given");
     add_underflow_warning(in.sums.loss, in.reward, policy.diagnostics);
+    // Those there are by now are about weights, losses, or numbers that are not given.
+    bool all = !policy.diagnostics.warnings.empty();
+    const double rows = finals[p].weights.weight.count;
     if (!bounds.hold_for(in.options.interval))
-      add_interval_warnings(doubts, in.clustered, finals[p].weights.weight.count, policy.diagnostics);
+      all = add_interval_warnings(doubts, in.clustered, rows, policy.diagnostics) || all;
+    else
+      doubts = {};
+    mark_doubted(doubts, all, policy.difference && agree_everywhere(in.sums.difference[p], rows), policy);
   }
 }
 

@@ -63,7 +63,10 @@ void IntervalDoubts::add(const std::string& name, const Shape& shape) {
 
 void IntervalDoubts::add_difference(const std::string& name, const Shape& shape) {
   // One that does not vary is that of a policy to itself.
-  if (is_difference_doubtful(shape)) add_decided_by_few(name, shape);
+  if (!is_difference_doubtful(shape, weights.value_or(Shape{}))) return;
+  Shape least = shape;
+  if (weights) least.concentration = std::max(shape.concentration, weights->concentration);
+  add_decided_by_few(name, least);
 }
 
 void IntervalDoubts::add_decided_by_few(const std::string& name, const Shape& shape) {
@@ -79,7 +82,7 @@ bool IntervalDoubts::has(const std::string& name) const {
   return in(decided_by_few) || in(without_spread) || in(hiding);
 }
 
-void add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double rows, Diagnostics& diagnostics) {
+bool add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double rows, Diagnostics& diagnostics) {
   std::vector<std::string>& warnings = diagnostics.warnings;
   constexpr const char* kAdvice = "log more rows, or give --outcome-range with --interval cressie-read";
   if (!doubts.without_spread.empty()) {
@@ -103,12 +106,12 @@ void add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double 
   const bool said = std::any_of(warnings.begin(), warnings.end(), [](const std::string& warning) {
     return warning.find("effective sample size") != std::string::npos;
   });
-  if (!doubts.weights || !diagnostics.ess || said) return;
+  if (!doubts.weights || !diagnostics.ess || said) return false;
   // Rows of one cluster are worth less than they are: it is clusters that weights have to be spread over.
   const double all = clustered ? doubts.weights->groups : rows;
   const double effective =
       clustered ? doubts.weights->effective_groups(diagnostics.mean_weight.value_or(NAN)) : *diagnostics.ess;
-  if (!are_weights_doubtful(*doubts.weights, effective, all)) return;
+  if (!are_weights_doubtful(*doubts.weights, effective, all)) return false;
   const std::string size = clustered
                                ? fmt::format("weights are spread over {:.0f} of {:.0f} clusters", effective, all)
                                : fmt::format("the effective sample size is {:.0f} of {:.0f} rows", effective, all);
@@ -116,6 +119,7 @@ void add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double 
       "{}, with heavy weights among them: rows of a kind that was not logged could change the estimates, and "
       "intervals may not hold",
       size));
+  return true;
 }
 
 void add_weight_warnings(double rows, bool certain, Diagnostics& diagnostics) {
@@ -148,6 +152,19 @@ void add_weight_warnings(double rows, bool certain, Diagnostics& diagnostics) {
   if (rows > 1 && diagnostics.max_weight_share.value_or(0) > kLargeRowShare) {
     warnings.push_back(fmt::format("a single row holds {:.0f} % of the total weight: the estimate rests on it",
                                    100 * *diagnostics.max_weight_share));
+  }
+}
+
+std::string difference_name(const std::string& estimator, const std::string& baseline) {
+  return fmt::format("{} minus {}", estimator, baseline);
+}
+
+void mark_doubted(const IntervalDoubts& doubts, bool all, bool difference_is_zero, PolicyReport& report) {
+  for (Estimate& estimate : report.estimates) estimate.doubted = all || doubts.has(estimate.estimator);
+  if (!report.difference) return;
+  for (Estimate& estimate : report.difference->estimates) {
+    const bool own = doubts.has(difference_name(estimate.estimator, report.difference->baseline));
+    estimate.doubted = all || own || (!difference_is_zero && doubts.has(estimate.estimator));
   }
 }
 

@@ -40,11 +40,19 @@ struct IntervalDoubts {
   void add_decided_by_few(const std::string& name, const Shape& shape);
 };
 
-/// Adds what is doubtful about intervals that rest on the rows alone.
-void add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double rows, Diagnostics& diagnostics);
+/// Adds what is doubtful about intervals that rest on the rows alone. Returns whether it is the weights, and with them
+/// every estimate.
+bool add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double rows, Diagnostics& diagnostics);
 
 /// Adds the warnings that weights call for: their mean is not one, few rows count, one row dominates, one row only.
 /// `certain`: they are all the same, and not one.
 void add_weight_warnings(double rows, bool certain, Diagnostics& diagnostics);
+
+/// What warnings call a difference.
+std::string difference_name(const std::string& estimator, const std::string& baseline);
+
+/// Marks the estimates that warnings are about: those that are doubted, or `all`. What is wrong with an estimate is
+/// wrong with its difference, unless that is zero for certain; but not the other way round.
+void mark_doubted(const IntervalDoubts& doubts, bool all, bool difference_is_zero, PolicyReport& report);
 
 }  // namespace scrm

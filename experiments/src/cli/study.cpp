@@ -48,6 +48,7 @@ constexpr const char *kCoverage = "coverage", *kEstimators = "estimators";
 // All further designs, where designs are named.
 constexpr const char* kFurther = "further";
 constexpr const char* kLater = "later";
+constexpr const char* kUnseen = "unseen";
 
 struct StudyDefinition {
   const char* name;
@@ -100,6 +101,8 @@ std::vector<const StudyDesign*> chosen_designs(const StudyCommand& command) {
       for (const StudyDesign& design : further_study_designs()) designs.push_back(&design);
     } else if (name == kLater) {
       for (const StudyDesign& design : later_study_designs()) designs.push_back(&design);
+    } else if (name == kUnseen) {
+      for (const StudyDesign& design : unseen_study_designs()) designs.push_back(&design);
     } else {
       designs.push_back(&find_study_design(name));
     }
@@ -238,6 +241,10 @@ std::string study_help() {
                       later_study_designs().size());
   for (const StudyDesign& design : later_study_designs())
     text += fmt::format("  {:<22}{}\n", design.name, design.description);
+  text += fmt::format("  {:<22}{} more, tried once when the rule was fixed, or by name:\n", kUnseen,
+                      unseen_study_designs().size());
+  for (const StudyDesign& design : unseen_study_designs())
+    text += fmt::format("  {:<22}{}\n", design.name, design.description);
   text += "\nIntervals hold when:\n";
   for (const IntervalDefinition& interval : all_intervals())
     text += fmt::format("  {:<22}{}\n", interval.name, interval.holds);
@@ -257,12 +264,15 @@ std::vector<std::string> design_names() {
   add(further_study_designs());
   names.emplace_back(kLater);
   add(later_study_designs());
+  names.emplace_back(kUnseen);
+  add(unseen_study_designs());
   return names;
 }
 
 void add_coverage_options(CLI::App& app, StudyCommand& command) {
-  suggest(app.add_option("--design", command.designs,
-                         "Designs, separated by commas; see below. Default all but the further and the later ones"),
+  suggest(app.add_option(
+              "--design", command.designs,
+              "Designs, separated by commas; see below. Default all but the further, the later and the unseen ones"),
           design_names)
       ->delimiter(',')
       ->type_name("NAME,...");

@@ -16,7 +16,7 @@
 
 namespace scrm {
 
-inline constexpr int kStudyLabels = 8;
+inline constexpr int kStudyLabels = 16;
 
 /// One row as a design draws it: of the actions, the one that fits the design's kind.
 struct DrawnRow {
@@ -30,6 +30,7 @@ struct DrawnRow {
   double target = 1;  ///< probability or density of the action under the target policy
   std::int64_t cluster = 0;
   double shared = 0;  ///< what the rows of a cluster have in common: a row begins as the one before it ended
+  std::int64_t cluster_left = 0;  ///< rows of the cluster that are still to come, where its size is drawn
 };
 
 /// Who acts: the policy that logs, or, to see what it is worth, the target policy itself.
@@ -63,6 +64,12 @@ const std::vector<StudyDesign>& further_study_designs();
 
 /// Those of make_later_designs(): unlike the others, and drawn up after that rule was found.
 const std::vector<StudyDesign>& later_study_designs();
+
+/// Those of make_unseen_designs(): what the rule was tried on once, when it was fixed.
+const std::vector<StudyDesign>& unseen_study_designs();
+
+/// All of them, in that order.
+std::vector<const std::vector<StudyDesign>*> all_study_designs();
 
 /// The design of that name; a usage Error says which there are.
 const StudyDesign& find_study_design(const std::string& name);

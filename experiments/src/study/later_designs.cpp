@@ -5,25 +5,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <memory>
 #include <numbers>
 #include <utility>
 
+#include "study/context_design.hpp"
 #include "study/designs.hpp"
 
 namespace scrm {
 namespace {
-
-/// Draws a loss from the mean of its row.
-using Noise = std::function<double(double mean, RandomStream&)>;
-
-double zero_one_noise(double mean, RandomStream& stream) {
-  return stream.uniform() < mean ? 1 : 0;
-}
-
-double normal_noise(double mean, RandomStream& stream) {
-  return mean + stream.normal();
-}
 
 int poisson(double mean, RandomStream& stream) {
   int count = 0;
@@ -38,41 +27,6 @@ double poisson_noise(double mean, RandomStream& stream) {
 double gamma_half(RandomStream& stream) {  // shape 1/2, mean 1
   const double z = stream.normal();
   return z * z;
-}
-
-/// Contexts that come with equal chance, and what is done and lost there.
-struct Contexts {
-  std::vector<ActionChances> chances;
-  std::vector<std::vector<double>> means;  // [contexts][actions]
-};
-
-StudyDesign context_design(Contexts all, Noise noise) {
-  StudyDesign design;
-  const std::size_t count = all.chances.size(), actions = all.chances.front().logging.size();
-  design.num_actions = static_cast<int>(actions);
-  double largest = 0;
-  for (std::size_t c = 0; c < count; ++c) {
-    for (std::size_t a = 0; a < actions; ++a) {
-      design.value += all.chances[c].target[a] * all.means[c][a] / static_cast<double>(count);
-      design.logged_mean += all.chances[c].logging[a] * all.means[c][a] / static_cast<double>(count);
-      largest = std::max(largest, all.chances[c].target[a] / all.chances[c].logging[a]);
-    }
-  }
-  design.max_weight = largest * (1 + 1e-9);
-  const auto held = std::make_shared<const Contexts>(std::move(all));
-  design.draw = [held, count, actions, noise](RandomStream& stream, std::int64_t, Actor actor, DrawnRow& row) {
-    const std::size_t c = std::min(static_cast<std::size_t>(stream.uniform() * static_cast<double>(count)), count - 1);
-    const ActionChances& chances = held->chances[c];
-    const std::vector<double>& acts = actor == Actor::logging ? chances.logging : chances.target;
-    double left = stream.uniform();
-    std::size_t a = 0;
-    while (a + 1 < actions && left >= acts[a]) left -= acts[a++];
-    row.category = static_cast<int>(a);
-    row.propensity = chances.logging[a];
-    row.target = chances.target[a];
-    row.loss = noise(held->means[c][a], stream);
-  };
-  return design;
 }
 
 std::vector<double> softmax_of(const std::vector<double>& scores, double temperature) {

@@ -8,6 +8,7 @@
 #include "study/designs.hpp"
 #include "study/further_designs.hpp"
 #include "study/later_designs.hpp"
+#include "study/unseen_designs.hpp"
 
 namespace scrm {
 namespace {
@@ -94,9 +95,18 @@ const std::vector<StudyDesign>& later_study_designs() {
   return designs;
 }
 
+const std::vector<StudyDesign>& unseen_study_designs() {
+  static const std::vector<StudyDesign> designs = make_unseen_designs();
+  return designs;
+}
+
+std::vector<const std::vector<StudyDesign>*> all_study_designs() {
+  return {&study_designs(), &further_study_designs(), &later_study_designs(), &unseen_study_designs()};
+}
+
 const StudyDesign& find_study_design(const std::string& name) {
   std::vector<std::string> known;
-  for (const std::vector<StudyDesign>* designs : {&study_designs(), &further_study_designs(), &later_study_designs()}) {
+  for (const std::vector<StudyDesign>* designs : all_study_designs()) {
     for (const StudyDesign& design : *designs) {
       if (design.name == name) return design;
       known.push_back(design.name);

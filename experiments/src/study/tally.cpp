@@ -7,7 +7,8 @@ namespace scrm {
 
 void Tally::add(const Estimate& estimate, const Estimate* normal, double truth, const Diagnostics& diagnostics) {
   ++logs;
-  warned += !diagnostics.warnings.empty();
+  warned += estimate.doubted;
+  warned_any += !diagnostics.warnings.empty();
   warned_ess += diagnostics.warnings.size() == 1 && diagnostics.small_ess;
   if (!estimate.low || !estimate.high) return;
   if (*estimate.high < truth) {
@@ -39,6 +40,7 @@ void Tally::merge(const Tally& later) {
   below += later.below;
   above += later.above;
   warned += later.warned;
+  warned_any += later.warned_any;
   warned_ess += later.warned_ess;
   refused += later.refused;
   compared += later.compared;
@@ -56,6 +58,7 @@ CoverageRecord Tally::record() const {
   const auto all = static_cast<double>(logs);
   const auto intervals = static_cast<double>(covered + below + above);
   out.warned = static_cast<double>(warned) / all;
+  out.warned_any = static_cast<double>(warned_any) / all;
   out.warned_ess = static_cast<double>(warned_ess) / all;
   out.without = (all - intervals) / all;
   if (intervals == 0) return out;

@@ -14,7 +14,8 @@ namespace scrm {
 struct Tally {
   std::int64_t logs = 0;
   std::int64_t covered = 0, below = 0, above = 0;  ///< of the intervals
-  std::int64_t warned = 0;
+  std::int64_t warned = 0;      ///< logs with a warning about this estimate, or about all of its policy
+  std::int64_t warned_any = 0;  ///< with any, about other estimates of the same log too
   std::int64_t warned_ess = 0;  ///< of these, those only warned that the effective sample size is below 1 %
   std::int64_t refused = 0;     ///< logs on which the evaluation threw
   std::string message;          ///< of the first of them

@@ -24,6 +24,7 @@ void write_coverage_archive(const std::string& path, const CoverageArchive& arch
   file.numbers("median_width", column_of(records, &Record::median_width));
   file.numbers("equals_normal", column_of(records, &Record::equals_normal));
   file.numbers("warned", column_of(records, &Record::warned));
+  file.numbers("warned_any", column_of(records, &Record::warned_any));
   file.numbers("warned_ess", column_of(records, &Record::warned_ess));
   file.numbers("without", column_of(records, &Record::without));
   file.integers("logs", column_of(records, &Record::logs));

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 from harness import ProgramTest, main, run, run_json, write_log
-from interval_formulas import automatic, draw, expected_of, likelihood, mixture_boundary, terms
+from interval_formulas import automatic, draw, expected_of, left_out, likelihood, mixture_boundary, terms
 
 Z = stats.norm.ppf(0.975)
 
@@ -38,13 +38,16 @@ class Intervals(ProgramTest):
             values, differences, report = self.found(data)
             self.assertEqual(report["interval"], {"kind": "auto", "level": 0.95})
             for name, (value, d, error) in terms(w, y).items():
-                self.assert_ends(values[name], *automatic(value, error, d, foreseen=expected_of(name, w, y)),
+                ratio = {"plain": d, "rows": rows} if name == "snips" else {}
+                self.assert_ends(values[name],
+                                 *automatic(value, error, left_out(name, w, y), foreseen=expected_of(name, w, y), **ratio),
                                  message=(rows, rate, name))
             snips, d, _ = terms(w, y)["snips"]
             both = d - (y - y.mean())
             self.assert_ends(differences["snips"],
-                             *automatic(snips - y.mean(), math.sqrt((both**2).sum()) / rows, both, own=d,
-                                        foreseen=expected_of("snips", w, y, 1)))
+                             *automatic(snips - y.mean(), math.sqrt((both**2).sum()) / rows,
+                                        left_out("snips", w, y, difference=True), own=left_out("snips", w, y),
+                                        foreseen=expected_of("snips", w, y, 1), plain=both, rows=rows))
             cut = np.minimum(w, np.sort(w)[-5])
             ips, d, _ = terms(w, y)["ips"]
             foreseen = expected_of("ips", w, y)
@@ -91,7 +94,9 @@ class Intervals(ProgramTest):
         data, w, y = self.log(rows, 5, rate=0.0005)
         values, _, _ = self.found(data)
         for name, (value, d, error) in terms(w, y).items():
-            self.assert_ends(values[name], *automatic(value, error, d.reshape(-1, 4).sum(1), rows - 1), 1e-9, name)
+            ratio = {"plain": d.reshape(-1, 4).sum(1), "rows": rows} if name == "snips" else {}
+            out = left_out(name, w, y, np.arange(rows) // 4)
+            self.assert_ends(values[name], *automatic(value, error, out, rows - 1, **ratio), 1e-9, name)
 
     def test_cressie_read_is_the_optimum_over_measures(self):
         above = below = 0
@@ -326,7 +331,9 @@ class Intervals(ProgramTest):
                 self.assertAlmostEqual(values[name]["stderr"], error, 12)
                 # Clusters of one row each are rows.
                 foreseen = expected_of(name, w, y) if users == rows else (0, 0)
-                self.assert_ends(values[name], *automatic(value, error, sums, foreseen=foreseen))
+                self.assert_ends(values[name],
+                                 *automatic(value, error, left_out(name, w, y, groups), foreseen=foreseen, plain=sums,
+                                            rows=rows if name == "snips" else None))
             top = np.sort(w)[-5]
             error, _ = clustered(np.minimum(w, top) * y - (np.minimum(w, top) * y).mean())
             self.assertAlmostEqual(values["clipped"]["stderr"], error, 12)

@@ -12,7 +12,7 @@ from harness import ProgramTest, run, run_json
 
 SMALL = ("study", "coverage", "--design", "near,multilabel", "--interval", "normal,student", "--rows", "40,20", "--logs", 30)
 COLUMNS = {"design", "rows", "estimator", "interval", "coverage", "coverage_error", "below", "above", "relative_width",
-           "median_width", "equals_normal", "warned", "warned_ess", "without", "logs"}
+           "median_width", "equals_normal", "warned", "warned_any", "warned_ess", "without", "logs"}
 
 
 def timeless(result):

@@ -78,6 +78,15 @@ TEST_CASE("automatic: intervals grow with their level and with the skewness, wit
   }
 }
 
+TEST_CASE("automatic: a difference is doubtful where few rows show what the policy does otherwise, unless it is none") {
+  Shape difference = events(20), weights = events(5.5);
+  CHECK(!is_difference_doubtful(difference, weights));
+  weights = events(4);
+  CHECK(is_difference_doubtful(difference, weights));
+  CHECK(!is_difference_doubtful(Shape{}, weights));
+  CHECK(is_difference_doubtful(events(1.9), events(100)));
+}
+
 TEST_CASE("automatic: as few clusters as ten may decide, and as few rows as five of fifty may not") {
   Shape shape;
   shape.groups = 10;

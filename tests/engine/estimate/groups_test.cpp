@@ -139,6 +139,58 @@ TEST_CASE("shape: moments of what groups add, with the estimators' own influence
   }
 }
 
+TEST_CASE("shape: groups are left out one by one, as if estimates were made again without each") {
+  const GroupLayout layout(2, {});
+  const WeightOptions rules{.alpha = 0.01, .clip = 3, .ranges = false};
+  const WeightedBlock first(1, 40), second(2, 40);
+  Block block = first.block;
+  block.first_row = 0;
+  for (int i = 0; i < block.rows; ++i) const_cast<std::int64_t*>(block.cluster)[i] = i < 12 ? 0 : i / 3;
+  RowGroups rows(40, 1, layout);
+  ClusterGroups clusters(layout);
+  ClusterEntries entries;
+  rows.add_block_losses(block);
+  clusters.begin_block(block, entries);
+  for (std::size_t p = 0; p < 2; ++p) {
+    const double* weights = (p == 0 ? first : second).weights.data();
+    rows.add_block(block, p, weights, rules, nullptr);
+    clusters.add_block(block, p, weights, rules, nullptr, entries);
+  }
+  clusters.add(entries);
+  for (const GroupTable* table : {&rows.table(), &clusters.table()}) {
+    const std::vector<double> totals = table->totals();
+    const auto groups = static_cast<double>(table->groups);
+    for (const Estimator* estimator : kEstimators) {
+      for (const Baseline& baseline : {Baseline{}, Baseline{.kind = Baseline::Kind::logged},
+                                       Baseline{.kind = Baseline::Kind::policy, .policy = 1}}) {
+        CAPTURE(estimator->name);
+        const EstimateColumn column{0, estimator, baseline};
+        const auto shape = shape_of(*table, totals, column);
+        REQUIRE(shape);
+        double sum = 0, squares = 0, cubes = 0, fourths = 0;
+        for (std::int64_t g = 0; g < table->groups; ++g) {
+          std::vector<double> others = totals;
+          for (std::size_t c = 0; c < others.size(); ++c) others[c] -= table->group(g)[c];
+          const double without = layout.value(others.data(), column);
+          const double j = 40 * (1 - 1 / groups) * (layout.value(totals.data(), column) - without);
+          sum += j;
+          squares += j * j;
+          cubes += j * j * j;
+          fourths += j * j * j * j;
+        }
+        CHECK(shape->skewness == doctest::Approx(cubes / std::pow(squares, 1.5)).epsilon(1e-9));
+        CHECK(shape->concentration == doctest::Approx(fourths / squares / squares).epsilon(1e-9));
+        const double jackknife = std::sqrt(groups / (groups - 1) * squares) / 40;
+        CHECK(shape->leverage == doctest::Approx(std::max(1.0, jackknife / shape->standard_error)).epsilon(1e-9));
+        const bool ratio = estimator == &kSnipsEstimator;
+        CHECK(shape->ratio_bias == doctest::Approx(ratio ? sum / 40 : 0).epsilon(1e-9));
+        if (ratio) CHECK(shape->leverage > 1);
+        if (!ratio && table == &rows.table()) CHECK(shape->leverage == 1);  // rows that count alike
+      }
+    }
+  }
+}
+
 TEST_CASE("cluster groups: sums of clusters wherever they lie; too many are put together without losing a row") {
   ExtraTerms none;
   const GroupLayout layout(64, none);  // 2,048 clusters at most

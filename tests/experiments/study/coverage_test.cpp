@@ -32,7 +32,7 @@ std::string text_of(const CoverageRecord& record) {
   std::string out = record.design + " " + record.estimator + " " + record.interval + " " + record.message;
   for (const double number :
        {record.coverage, record.coverage_error, record.below, record.above, record.relative_width, record.median_width,
-        record.equals_normal, record.warned, record.warned_ess, record.without})
+        record.equals_normal, record.warned, record.warned_any, record.warned_ess, record.without})
     out += " " + std::to_string(std::bit_cast<std::uint64_t>(number));
   return out + " " + std::to_string(record.rows) + " " + std::to_string(record.logs);
 }
@@ -187,10 +187,43 @@ TEST_CASE("tally: a warning of the effective sample size is counted apart where 
   small_ess.warnings = {"ESS"};
   both.warnings = {"ESS", "few rows decide"};
   other.warnings = {"few rows decide"};
-  for (const Diagnostics& diagnostics : {Diagnostics{}, small_ess, both, other})
-    tally.add(normal, &normal, 1, diagnostics);
+  for (const Diagnostics& diagnostics : {Diagnostics{}, small_ess, both, other}) {
+    Estimate estimate = normal;
+    estimate.doubted = !diagnostics.warnings.empty();
+    tally.add(estimate, &normal, 1, diagnostics);
+  }
   CHECK(tally.record().warned == 0.75);
+  CHECK(tally.record().warned_any == 0.75);
   CHECK(tally.record().warned_ess == 0.25);
+}
+
+TEST_CASE("tally: warnings about other estimates of the same log are counted apart") {
+  Tally tally, later;
+  Estimate doubted = between(0, 1);
+  doubted.doubted = true;
+  Diagnostics warned;
+  warned.warnings = {"few rows decide"};
+  tally.add(doubted, nullptr, 1, warned);
+  tally.add(between(0, 1), nullptr, 1, warned);
+  later.add(between(0, 1), nullptr, 1, warned);
+  later.add(between(0, 1), nullptr, 1, {});
+  tally.merge(later);
+  CHECK(tally.record().warned == 0.25);
+  CHECK(tally.record().warned_any == 0.75);
+}
+
+TEST_CASE("coverage: a policy that is the logged one differs by nothing for certain, however rare the outcomes") {
+  const CoverageOptions options = study_of({"rare-logged-0.01"}, {IntervalKind::automatic}, {200}, 100);
+  for (const CoverageRecord& record : run_coverage_study(options)) {
+    CAPTURE(record.estimator);
+    if (record.estimator.ends_with("-difference")) {
+      CHECK(record.coverage == 1);
+      CHECK(record.warned == 0);
+    } else {
+      CHECK(record.warned > 0.8);
+    }
+    CHECK(record.warned_any > 0.8);
+  }
 }
 
 TEST_CASE("coverage: a kind that is normal in all but name is told, and one that differs anywhere is not") {
@@ -216,7 +249,9 @@ TEST_CASE("tally: shares are those of the intervals, and of the logs") {
   const Estimate none;
   Diagnostics silent, warning;
   warning.warnings = {"few rows decide"};
-  first.add(between(0, 2), nullptr, 1, warning);
+  Estimate doubted = between(0, 2);
+  doubted.doubted = true;
+  first.add(doubted, nullptr, 1, warning);
   first.add(between(0, 1), nullptr, 1, silent);
   later.add(between(2, 3), nullptr, 1, silent);
   later.add(between(-1, 0), nullptr, 1, silent);

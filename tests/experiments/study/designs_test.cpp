@@ -123,8 +123,11 @@ TEST_CASE("further designs: values and logged means are what acting and logging 
   }
 }
 
-TEST_CASE("later designs: values and logged means are what acting and logging cost, and a tenth more is not") {
-  for (const StudyDesign& design : later_study_designs()) {
+TEST_CASE(
+    "later and unseen designs: values and logged means are what acting and logging cost, and a tenth more is not") {
+  std::vector<StudyDesign> designs = later_study_designs();
+  designs.insert(designs.end(), unseen_study_designs().begin(), unseen_study_designs().end());
+  for (const StudyDesign& design : designs) {
     CAPTURE(design.name);
     for (const Actor actor : {Actor::target, Actor::logging}) {
       RandomStream stream(20'26, 7, static_cast<std::uint64_t>(actor));
@@ -148,9 +151,9 @@ TEST_CASE("later designs: values and logged means are what acting and logging co
 }
 
 TEST_CASE("designs: no outcome and no weight lies outside what the design says of them") {
-  std::vector<StudyDesign> designs = study_designs();
-  designs.insert(designs.end(), further_study_designs().begin(), further_study_designs().end());
-  designs.insert(designs.end(), later_study_designs().begin(), later_study_designs().end());
+  std::vector<StudyDesign> designs;
+  for (const std::vector<StudyDesign>* some : all_study_designs())
+    designs.insert(designs.end(), some->begin(), some->end());
   for (const StudyDesign& design : designs) {
     CAPTURE(design.name);
     RandomStream stream(3, 1, 4);
@@ -191,14 +194,16 @@ TEST_CASE("designs: twenty rows that follow each other are a cluster, and others
 
 TEST_CASE("designs: names differ, and one that nobody knows is answered with the others") {
   std::set<std::string> names;
-  for (const std::vector<StudyDesign>* designs : {&study_designs(), &further_study_designs(), &later_study_designs()}) {
+  std::size_t count = 0;
+  for (const std::vector<StudyDesign>* designs : all_study_designs()) {
+    count += designs->size();
     for (const StudyDesign& design : *designs) {
       names.insert(design.name);
       CHECK(!design.description.empty());
       CHECK(&find_study_design(design.name) == &design);
     }
   }
-  CHECK(names.size() == study_designs().size() + further_study_designs().size() + later_study_designs().size());
+  CHECK(names.size() == count);
   CHECK_THROWS_WITH_AS(find_study_design("naer"), doctest::Contains("did you mean 'near'?"), Error);
 }
 

@@ -11,32 +11,53 @@ namespace {
 // Of what groups would add if all rows were alike, what is rounding and no variation.
 constexpr double kRounding = 1e-13;
 
+/// What a group adds to the estimate, and what the estimate without it differs by.
+struct Added {
+  double own = 0, left_out = 0;
+};
+
+std::int64_t count_groups(const GroupTable& table) {
+  std::int64_t count = 0;
+  for (std::int64_t g = 0; g < table.groups; ++g) count += table.group(g)[GroupLayout::kRows] > 0;
+  return count;
+}
+
+/// j / d of a group with this share, of so many groups. One that holds everything cannot be left out.
+double left_out_factor(double share, std::int64_t groups) {
+  const double rest = 1 - share;
+  return rest > kRounding ? (1 - 1 / static_cast<double>(groups)) / rest : 1;
+}
+
 /// `value` is what d is around, per row.
 template <class Influence>
 Shape moments_of(const GroupTable& table, double rows, double value, Influence influence) {
-  std::vector<double> all(static_cast<std::size_t>(table.groups));
+  std::vector<Added> all(static_cast<std::size_t>(table.groups));
   double largest = 0, most_rows = 0;
   Shape out;
   for (std::int64_t g = 0; g < table.groups; ++g) {
     if (!(table.group(g)[GroupLayout::kRows] > 0)) continue;
     out.groups += 1;
-    const double d = influence(table.group(g));
-    all[static_cast<std::size_t>(g)] = d;
-    largest = std::max(largest, std::abs(d));
+    const Added added = influence(table.group(g));
+    all[static_cast<std::size_t>(g)] = added;
+    largest = std::max(largest, std::abs(added.own));
     most_rows = std::max(most_rows, table.group(g)[GroupLayout::kRows]);
   }
   if (!(largest > kRounding * std::abs(value) * most_rows) || !std::isfinite(largest)) return out;
   // In units of the largest: powers of huge terms would overflow.
-  double second = 0, third = 0, fourth = 0;
-  for (const double d : all) {
-    const double unit = d / largest, square = unit * unit;
+  double own = 0, first = 0, second = 0, third = 0, fourth = 0;
+  for (const Added& added : all) {
+    const double d = added.own / largest, unit = added.left_out / largest, square = unit * unit;
+    own += d * d;
+    first += unit;
     second += square;
     third += square * unit;
     fourth += square * square;
   }
-  out.standard_error = largest * std::sqrt(second * (out.groups / (out.groups - 1))) / rows;
+  out.standard_error = largest * std::sqrt(own * (out.groups / (out.groups - 1))) / rows;
   out.skewness = third / (second * std::sqrt(second));
   out.concentration = fourth / second / second;
+  out.leverage = std::max(1.0, std::sqrt(second / own));
+  out.ratio_bias = largest * first / rows;
   return out;
 }
 
@@ -127,36 +148,69 @@ Shape with_hidden_skewness(const Shape& difference, const Shape& value) {
 
 namespace {
 
+/// What groups add to the value of a policy by an estimator.
+class PolicyInfluence {
+ public:
+  PolicyInfluence(const GroupTable& table, const std::vector<double>& totals, const Estimator& estimator,
+                  std::size_t policy)
+      : layout_(table.layout),
+        estimator_(estimator),
+        policy_(policy),
+        own_(layout_.totals(totals.data(), policy, estimator)),
+        groups_(count_groups(table)) {}
+
+  Added operator()(const double* group) const {
+    const ReplicateTotals totals = layout_.totals(group, policy_, estimator_);
+    const double d = influence_of(estimator_, own_, totals);
+    const double share = is_ratio() ? totals.weight / own_.weight : totals.rows / own_.rows;
+    return {d, d * left_out_factor(share, groups_)};
+  }
+  bool is_ratio() const { return estimator_.learning && estimator_.learning->form == RiskForm::ratio; }
+
+ private:
+  const GroupLayout& layout_;
+  const Estimator& estimator_;
+  std::size_t policy_;
+  ReplicateTotals own_;
+  std::int64_t groups_;
+};
+
 /// As seen.
 std::optional<Shape> seen_shape(const GroupTable& table, const std::vector<double>& totals,
                                 const EstimateColumn& column) {
   const double rows = totals[GroupLayout::kRows];
   const Estimator& estimator = *column.estimator;
   if (estimator.smoothed_terms) return {};  // it is not made of the groups' sums
-  const ReplicateTotals own = table.layout.totals(totals.data(), column.policy, estimator);
   const double value = table.layout.value(totals.data(), column);
   if (!std::isfinite(value)) return {};
+  const PolicyInfluence own(table, totals, estimator, column.policy);
+  Shape out;
   switch (column.baseline.kind) {
     case Baseline::Kind::logged: {
       const double mean_loss = totals[GroupLayout::kLoss] / rows;
-      return moments_of(table, rows, value, [&](const double* group) {
-        return influence_of(estimator, own, table.layout.totals(group, column.policy, estimator)) -
-               (group[GroupLayout::kLoss] - group[GroupLayout::kRows] * mean_loss);
+      const std::int64_t groups = count_groups(table);
+      out = moments_of(table, rows, value, [&](const double* group) {
+        const Added added = own(group);
+        const double logged = group[GroupLayout::kLoss] - group[GroupLayout::kRows] * mean_loss;
+        const double factor = left_out_factor(group[GroupLayout::kRows] / rows, groups);
+        return Added{added.own - logged, added.left_out - logged * factor};
       });
+      break;
     }
     case Baseline::Kind::policy: {
-      const ReplicateTotals base = table.layout.totals(totals.data(), column.baseline.policy, estimator);
-      return moments_of(table, rows, value, [&](const double* group) {
-        return influence_of(estimator, own, table.layout.totals(group, column.policy, estimator)) -
-               influence_of(estimator, base, table.layout.totals(group, column.baseline.policy, estimator));
+      const PolicyInfluence base(table, totals, estimator, column.baseline.policy);
+      out = moments_of(table, rows, value, [&](const double* group) {
+        const Added added = own(group), taken_off = base(group);
+        return Added{added.own - taken_off.own, added.left_out - taken_off.left_out};
       });
+      break;
     }
     case Baseline::Kind::none:
+      out = moments_of(table, rows, value, own);
       break;
   }
-  return moments_of(table, rows, value, [&](const double* group) {
-    return influence_of(estimator, own, table.layout.totals(group, column.policy, estimator));
-  });
+  if (!own.is_ratio()) out.ratio_bias = 0;  // means have none: it is rounding, or the sizes of clusters
+  return out;
 }
 
 }  // namespace
@@ -173,8 +227,10 @@ namespace {
 /// Of the mean of one of the sums.
 Shape shape_of_mean(const GroupTable& table, const std::vector<double>& totals, std::size_t at) {
   const double mean = totals[at] / totals[GroupLayout::kRows];
-  return moments_of(table, totals[GroupLayout::kRows], mean,
-                    [&](const double* group) { return group[at] - group[GroupLayout::kRows] * mean; });
+  return moments_of(table, totals[GroupLayout::kRows], mean, [&](const double* group) {
+    const double off = group[at] - group[GroupLayout::kRows] * mean;
+    return Added{off, off};
+  });
 }
 
 }  // namespace

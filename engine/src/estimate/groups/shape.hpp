@@ -13,8 +13,13 @@ namespace scrm {
 struct Shape {
   double groups = 0;
   double standard_error = 0;  ///< √(G/(G−1) Σ d²) / n: right for dependent rows too, where groups are clusters
-  double skewness = 0;        ///< Σ d³ / (Σ d²)^1.5, between −1 and 1: that of the estimate itself
-  double concentration = 0;   ///< Σ d⁴ / (Σ d²)²: one over the number of groups that decide; 1 where one does
+  // With j_g, what the estimate without a group differs by, in place of d_g: j = d (1 − 1/G) / (1 − h), where h is the
+  // share of the group in the weights (of snips) or in the rows. A row that holds much of the weight draws the estimate
+  // to itself, and its d is small for that reason alone. Rows that count alike have j = d.
+  double skewness = 0;       ///< Σ j³ / (Σ j²)^1.5, between −1 and 1: that of the estimate itself
+  double concentration = 0;  ///< Σ j⁴ / (Σ j²)²: one over the number of groups that decide; 1 where one does
+  double leverage = 1;       ///< √(Σ j² / Σ d²) or 1: the jackknife's standard error over the estimate's own
+  double ratio_bias = 0;     ///< Σ j / n: of a ratio, by how much the jackknife takes it to be too low
 
   /// What skewness and concentration are to be expected of terms w (y − b): that of large weights with losses as the
   /// policy meets them (E[wʲ] E_π[(y − b)ʲ] in place of E[wʲ (y − b)ʲ]). Where few rows have both a large weight and an

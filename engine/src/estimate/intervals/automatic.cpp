@@ -15,11 +15,12 @@ constexpr double kMostSkewed = 3;                          // a ninth of an even
 // How concentrated an estimate may be: of G groups kFewDecide, of fewer than two hundred kTinyLog + kPerGroup G or
 // kEven / G (terms that are normal have 3 / G). Rare events of one size have k = g².
 constexpr double kFewDecide = 0.4, kTinyLog = 0.12, kPerGroup = 0.0014, kEven = 4;
-constexpr double kFewEvents = 0.2, kEvents = 1.15, kFewDiffer = 0.5, kFewExpected = 1.5;
+constexpr double kFewEvents = 0.16, kEvents = 1.15, kFewDiffer = 0.5, kFewExpected = 1.5;
+constexpr double kFewDisagree = 0.2;  // of the weights
 
 // Effective rows, and the share of all rows above which the policy is near the logged one.
-constexpr double kVeryFew = 40, kVeryFewNear = 0.65, kFew = 100, kFewNear = 0.35, kFewCarry = 0.06;
-constexpr double kSmallShare = 0.06, kHeavyWeights = 0.02;
+constexpr double kVeryFew = 40, kVeryFewNear = 0.8, kFew = 100, kFewNear = 0.35, kFewCarry = 0.06;
+constexpr double kSmallShare = 0.06, kHeavyWeights = 0.03;
 
 /// Standard errors from N = 1/g² events to the upper limit of their number: the quantile of a gamma distribution of N +
 /// 1 (exact for events of one size), by Wilson and Hilferty's cube, for a normal quantile z.
@@ -71,8 +72,8 @@ bool hides_large_terms(const Shape& shape) {
   return shape.expected_concentration > kFewExpected;
 }
 
-bool is_difference_doubtful(const Shape& shape) {
-  return shape.concentration > kFewDiffer;
+bool is_difference_doubtful(const Shape& shape, const Shape& weights) {
+  return shape.varies() && (shape.concentration > kFewDiffer || weights.concentration > kFewDisagree);
 }
 
 bool are_weights_doubtful(const Shape& weights, double effective_rows, double rows) {

@@ -18,14 +18,15 @@ std::pair<double, double> automatic_interval(double value, const Shape& shape, d
                                              double level);
 
 /// Whether so few rows decide that no interval made from them can be relied on: one over k is below 2.5 (with fewer
-/// than 200 groups below 5), or below 5 where the outcome is one of few events (of which there could as well have been
+/// than 200 groups below 5), or below 6 where the outcome is one of few events (of which there could as well have been
 /// none).
 bool is_decided_by_few(const Shape& shape);
 /// Whether less than one row is to be expected that has both a large weight and an outcome: those seen do not show how
 /// much the estimate varies.
 bool hides_large_terms(const Shape& shape);
-/// The first of a difference, whose terms are small where the policies agree: one over k is below 2.
-bool is_difference_doubtful(const Shape& shape);
+/// The first of a difference, whose terms are small where the policies agree: one over k is below 2, or fewer than 5
+/// rows make up most of how the weights differ: of what the policy does otherwise, those are all that is seen.
+bool is_difference_doubtful(const Shape& shape, const Shape& weights);
 
 /// Whether the weights are so concentrated that rows not seen yet could change everything: fewer than 100 effective
 /// rows (or clusters) of which few carry most, or a small share of all of them with heavy ones among them.

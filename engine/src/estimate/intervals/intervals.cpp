@@ -35,15 +35,23 @@ double degrees_of(const IntervalInputs& inputs) {
   return (inputs.clustered && inputs.shape ? inputs.shape->groups : inputs.rows) - 1;
 }
 
+/// That of one estimate: with the jackknife's standard error, and on the side where the bias of a ratio lies that much
+/// further.
+std::pair<double, double> automatic_bounds(double value, double standard_error, const Shape& shape, double degrees,
+                                           double level) {
+  const auto [low, high] = automatic_interval(value, shape, standard_error * shape.leverage, degrees, level);
+  return {low + std::min(shape.ratio_bias, 0.0), high + std::max(shape.ratio_bias, 0.0)};
+}
+
 /// The default interval. Weights that are made smaller leave a bias, of which nothing is seen in the terms that are
 /// left: on the side where some was cut off, the interval reaches as far as that of whole weights.
 std::pair<double, double> automatic_bounds(const IntervalInputs& inputs, double level) {
   const PointEstimate& point = inputs.point;
-  auto [low, high] = automatic_interval(point.value, *inputs.shape, point.standard_error, degrees_of(inputs), level);
+  auto [low, high] = automatic_bounds(point.value, point.standard_error, *inputs.shape, degrees_of(inputs), level);
   if (!inputs.whole) return {low, high};
   const WholeWeights& whole = *inputs.whole;
   const auto [whole_low, whole_high] =
-      automatic_interval(whole.value, whole.shape, whole.standard_error, degrees_of(inputs), level);
+      automatic_bounds(whole.value, whole.standard_error, whole.shape, degrees_of(inputs), level);
   if (whole.value < point.value) low = std::min(low, whole_low);
   if (whole.value > point.value) high = std::max(high, whole_high);
   return {low, high};

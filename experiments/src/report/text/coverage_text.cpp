@@ -162,6 +162,7 @@ nlohmann::json to_json(const CoverageRecord& record) {
                         {"median_width", json_number(record.median_width)},
                         {"equals_normal", json_number(record.equals_normal)},
                         {"warned", json_number(record.warned)},
+                        {"warned_any", json_number(record.warned_any)},
                         {"warned_ess", json_number(record.warned_ess)},
                         {"without", json_number(record.without)},
                         {"logs", record.logs}};

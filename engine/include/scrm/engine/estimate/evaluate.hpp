@@ -63,6 +63,7 @@ struct Estimate {
   std::optional<double> low, high;
   std::optional<double> parameter;   ///< M or α, where the estimator takes one
   std::optional<double> confidence;  ///< with EvaluateOptions::at_least
+  bool doubted = false;              ///< a warning is about it, or about what all estimates of the policy rest on
 };
 
 struct Diagnostics {

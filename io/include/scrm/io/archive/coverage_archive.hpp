@@ -25,7 +25,8 @@ struct CoverageRecord {
   double relative_width = kNone;  ///< mean width over that of the normal interval, on logs that have both
   double median_width = kNone;    ///< median over these logs of its width over that of the normal interval
   double equals_normal = kNone;   ///< share of these logs on which it is the normal interval itself
-  double warned = kNone;          ///< share of the logs with a warning
+  double warned = kNone;          ///< share of the logs with a warning about this estimate, or about all of them
+  double warned_any = kNone;      ///< share of the logs with any warning
   double warned_ess = kNone;      ///< share of the logs whose only warning is an effective sample size below 1 %
   double without = kNone;         ///< share of the logs without an interval
   std::string message;            ///< why the interval does not apply
@@ -39,9 +40,9 @@ struct CoverageArchive {
 };
 
 /// Writes study/{design, rows, estimator, interval, coverage, coverage_error, below, above, relative_width,
-/// median_width, equals_normal, warned, warned_ess, without, logs, message}, one row a record, and the attributes seed,
-/// level and version of the root. The file appears under its name when it is complete; the same content gives the same
-/// bytes.
+/// median_width, equals_normal, warned, warned_any, warned_ess, without, logs, message}, one row a record, and the
+/// attributes seed, level and version of the root. The file appears under its name when it is complete; the same
+/// content gives the same bytes.
 void write_coverage_archive(const std::string& path, const CoverageArchive& archive);
 
 }  // namespace scrm
