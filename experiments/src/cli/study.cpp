@@ -25,8 +25,8 @@
 #include "scrm/io/file/path_checks.hpp"
 #include "scrm/io/labelled/labelled_import.hpp"
 #include "study/coverage.hpp"
+#include "study/designs/labelled_design.hpp"
 #include "study/estimator_errors.hpp"
-#include "study/labelled_design.hpp"
 #include "study/study_file.hpp"
 
 namespace scrm {

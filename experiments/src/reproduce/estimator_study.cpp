@@ -8,7 +8,7 @@
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/engine/estimate/ridge_model.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
-#include "study/design.hpp"
+#include "study/designs/design.hpp"
 
 namespace scrm {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "scrm/engine/pass/pass.hpp"
 #include "scrm/engine/schedule/scheduler.hpp"
-#include "study/design.hpp"
+#include "study/designs/design.hpp"
 
 namespace scrm {
 

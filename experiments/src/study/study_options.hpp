@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "scrm/engine/pass/pass.hpp"
-#include "study/design.hpp"
+#include "study/designs/design.hpp"
 
 namespace scrm {
 

@@ -1,5 +1,5 @@
 // labels: slow statistical
-#include "study/designs.hpp"
+#include "study/designs/designs.hpp"
 
 #include <doctest/doctest.h>
 

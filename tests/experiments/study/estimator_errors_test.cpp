@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "scrm/io/file/error.hpp"
-#include "study/labelled_design.hpp"
+#include "study/designs/labelled_design.hpp"
 #include "study/monte_carlo.hpp"
 #include "support/rows/labelled_problems.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "scrm/io/archive/coverage_archive.hpp"
-#include "study/design.hpp"
+#include "study/designs/design.hpp"
 
 namespace scrm {
 

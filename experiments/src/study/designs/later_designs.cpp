@@ -1,4 +1,4 @@
-#include "study/later_designs.hpp"
+#include "study/designs/later_designs.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <numbers>
 #include <utility>
 
-#include "study/context_design.hpp"
-#include "study/designs.hpp"
+#include "study/designs/context_design.hpp"
+#include "study/designs/designs.hpp"
 
 namespace scrm {
 namespace {

@@ -5,7 +5,7 @@
 #include "scrm/engine/policy/target_policy.hpp"
 #include "scrm/io/file/fnv_hash.hpp"
 #include "scrm/io/shard/block_buffer.hpp"
-#include "study/design.hpp"
+#include "study/designs/design.hpp"
 
 namespace scrm {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/spelling.hpp"
-#include "study/designs.hpp"
-#include "study/further_designs.hpp"
-#include "study/later_designs.hpp"
-#include "study/unseen_designs.hpp"
+#include "study/designs/designs.hpp"
+#include "study/designs/further_designs.hpp"
+#include "study/designs/later_designs.hpp"
+#include "study/designs/unseen_designs.hpp"
 
 namespace scrm {
 namespace {

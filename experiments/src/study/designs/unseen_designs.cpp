@@ -1,4 +1,4 @@
-#include "study/unseen_designs.hpp"
+#include "study/designs/unseen_designs.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <numbers>
 #include <utility>
 
-#include "study/context_design.hpp"
+#include "study/designs/context_design.hpp"
 
 namespace scrm {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "study/design.hpp"
+#include "study/designs/design.hpp"
 
 namespace scrm {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "scrm/io/labelled/labelled_data.hpp"
-#include "study/design.hpp"
+#include "study/designs/design.hpp"
 
 namespace scrm {
 

@@ -1,4 +1,4 @@
-#include "study/designs.hpp"
+#include "study/designs/designs.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "study/designs.hpp"
+#include "study/designs/designs.hpp"
 
 namespace scrm {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "study/design.hpp"
+#include "study/designs/design.hpp"
 
 namespace scrm {
 

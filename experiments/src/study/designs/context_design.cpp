@@ -1,4 +1,4 @@
-#include "study/context_design.hpp"
+#include "study/designs/context_design.hpp"
 
 #include <algorithm>
 #include <memory>

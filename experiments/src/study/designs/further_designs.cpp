@@ -1,4 +1,4 @@
-#include "study/further_designs.hpp"
+#include "study/designs/further_designs.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <numbers>
 #include <utility>
 
-#include "study/designs.hpp"
+#include "study/designs/designs.hpp"
 
 namespace scrm {
 namespace {

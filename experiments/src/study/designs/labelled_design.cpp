@@ -1,4 +1,4 @@
-#include "study/labelled_design.hpp"
+#include "study/designs/labelled_design.hpp"
 
 #include <fmt/format.h>
 
