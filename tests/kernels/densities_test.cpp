@@ -232,6 +232,19 @@ TEST_CASE("add_softmax_density_tile: equals the formula, and its quotient, for a
   });
 }
 
+TEST_CASE("add_softmax_density_tile: propensities may begin at any double") {
+  every_isa([] {
+    std::mt19937_64 random(12);
+    Columns<double> scores(3), propensity(1), longer(2);
+    const Columns<std::int32_t> action(1, 2);
+    for (std::int64_t i = 0; i < 3 * kBlockRows; ++i) scores[i] = uniform(random, -3, 3);
+    for (int i = 0; i < kBlockRows; ++i) longer[i + 1] = propensity[i] = uniform(random, 0.01, 1);
+    const Columns<double> here = densities(scores, action, 3, 0.1, propensity.data());
+    const Columns<double> there = densities(scores, action, 3, 0.1, longer.data() + 1);
+    CHECK(std::memcmp(here.data(), there.data(), kBlockRows * sizeof(double)) == 0);
+  });
+}
+
 TEST_CASE("add_softmax_density_tile: a probability below all doubles is not lost beside a propensity as small") {
   every_isa([] {
     for (const double gap : {400.0, 449.0, 451.0, 600.0, 700.0, 720.0, 760.0, 1400.0, 1e5}) {

@@ -7,6 +7,7 @@
 #include "scrm/kernels/scores/densities.hpp"
 #include "scrm/kernels/scores/scores.hpp"
 #include "scrm/kernels/weights/gaussian_weights.hpp"
+#include "scrm/kernels/weights/group_sums.hpp"
 #include "scrm/kernels/weights/logged_difference.hpp"
 #include "scrm/kernels/weights/weight_sums.hpp"
 #include "scrm/kernels/weights/weights.hpp"
@@ -106,6 +107,15 @@ TEST_CASE("lists in place: sums over losses are those of aligned columns, to the
       CHECK(joint.ips.square_sum == moved_joint.ips.square_sum);
       CHECK(joint.product.second == moved_joint.product.second);
     }
+    std::vector<double> groups(5 * 64), moved_groups(5 * 64);
+    const auto add_groups = [&](const Block& block, std::vector<double>& sums) {
+      const RowsOfGroups rows_of = {.rows = kBlockRows, .group_rows = 32, .sums = sums.data(), .width = 5};
+      add_weight_groups(rows_of, {.weight = 0, .ips = 1, .clipped = 2, .ix = 3}, weights.data(), block.loss, 0.1, 3);
+      add_column_groups(rows_of, 4, block.loss);
+    };
+    add_groups(rows.block, groups);
+    add_groups(moved.block, moved_groups);
+    CHECK(groups == moved_groups);
     const AdditiveSums additive = additive_sums(rows.block, weights.data(), 0.5);
     const AdditiveSums moved_additive = additive_sums(moved.block, weights.data(), 0.5);
     CHECK(additive.pair.mean_a == moved_additive.pair.mean_a);

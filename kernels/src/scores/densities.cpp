@@ -183,7 +183,7 @@ void finish_probability_impl(const ScoreTile& tile, double epsilon, double unifo
       const int i = first + v * lanes;
       V64 result = hn::Div(own[v], hn::Load(d, state.sum + i));
       if (epsilon > 0) result = hn::MulAdd(keep, result, rest);
-      if (propensity != nullptr) result = hn::Div(result, hn::Load(d, propensity + i));
+      if (propensity != nullptr) result = hn::Div(result, hn::LoadU(d, propensity + i));
       hn::Store(result, d, out + i);
       const auto usual = hn::Ge(above[v], farthest);  // which NaN is not
       if (HWY_LIKELY(epsilon > 0 || hn::AllTrue(d, usual))) continue;
@@ -316,7 +316,7 @@ void add_softmax_tile(const ScoreTile& tile, const std::int32_t* action, int num
 
 void add_softmax_density_tile(const ScoreTile& tile, const std::int32_t* action, int num_actions, double epsilon,
                               const double* propensity, double* out) noexcept {
-  assert(is_share(epsilon) && is_column(out) && (propensity == nullptr || is_column(propensity)));
+  assert(is_share(epsilon) && is_column(out) && (propensity == nullptr || is_list(propensity)));
   if (!sum_softmax_tile(tile, action, num_actions)) return;
   HWY_DYNAMIC_DISPATCH(finish_probability_impl)
   (tile, epsilon, 1.0 / num_actions, propensity != nullptr ? propensity + tile.first_row : nullptr,

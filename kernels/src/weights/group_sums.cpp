@@ -121,13 +121,13 @@ inline bool are_groups(const RowsOfGroups& groups) noexcept {
 
 void add_weight_groups(const RowsOfGroups& groups, const WeightGroupColumns& columns, const double* weights,
                        const double* losses, double alpha, double clip) noexcept {
-  assert(are_groups(groups) && is_column(weights) && is_column(losses) && alpha >= 0 && clip >= 0);
+  assert(are_groups(groups) && is_column(weights) && is_list(losses) && alpha >= 0 && clip >= 0);
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(weight_groups_impl)(groups, columns, weights, losses, alpha, clip);
 }
 
 void add_column_groups(const RowsOfGroups& groups, int at, const double* values) noexcept {
-  assert(are_groups(groups) && at >= 0 && is_column(values));
+  assert(are_groups(groups) && at >= 0 && is_list(values));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(column_groups_impl)(groups, at, values);
 }
