@@ -241,14 +241,17 @@ class ObjectiveReduction final : public SizedReduction {
     sums.terms = weighted_terms(block, keep, rules, weights, slope, spread);
     for (int i = 0; i < kBlockRows; ++i) {
       spread[i] *= slope[i];
-      // Rows that do not count may hold a loss that is no number.
+      // Rows that do not count may hold a loss that is no number, and a weight that is held does not change.
+      if (weights[i] >= rules.largest_weight) weights[i] = 0;
       risk[i] = weights[i] != 0 ? weights[i] * (block.loss[i] - rules.mean_loss) : 0;
     }
     std::vector<TiledFactor> factors{{sums.has_weight() ? risk : slope, sums.risk_gradient()}};
     if (sums.has_weight()) factors.push_back({weights, sums.weight_gradient()});
     // Each is a product of its own: one that no penalty asks for is left out.
-    if (rules.lambda != 0) factors.push_back({spread, sums.variance_gradient()});
-    if (rules.lambda == 0) std::fill_n(sums.variance_gradient(), sums.size(), 0.0);
+    if (rules.lambda != 0)
+      factors.push_back({spread, sums.variance_gradient()});
+    else
+      std::fill_n(sums.variance_gradient(), sums.size(), 0.0);
     tiled_gradient(matrices_[p], block, states, factors, scratch);
   }
 

@@ -162,6 +162,18 @@ TEST_CASE("objective: weights held at the largest one have no gradient") {
   }
 }
 
+TEST_CASE("objective: weights held at the largest one have no gradient with many actions either") {
+  Schema schema = schema_for(PolicyKind::softmax, 3);
+  schema.num_actions = 40;  // gradients go through tiles of actions
+  const LoggedRows rows = random_rows(schema, 60, 7);
+  for (const Estimator* estimator : kActionEstimators) {
+    CAPTURE(estimator->name);
+    ObjectiveProblem problem = problem_for(random_policy(PolicyKind::softmax, schema, 11), estimator, rows);
+    problem.rules.largest_weight = 0.1;
+    check_against_reference(problem, rows);
+  }
+}
+
 TEST_CASE("objective: additive agrees with long-double differences, dense and sparse, with and without epsilon") {
   for (const bool sparse : {false, true}) {
     for (const double epsilon : {0.0, 0.1}) {
