@@ -7,9 +7,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "scrm/engine/schedule/scheduler.hpp"
@@ -45,29 +43,6 @@ class Meeting {
   std::mutex mutex_;
   std::condition_variable complete_;
   int missing_;
-};
-
-/// Threads that came by, until as many different ones have. The deadline is for those that never come.
-class Arrivals {
- public:
-  explicit Arrivals(int expected) : expected_(static_cast<std::size_t>(expected)) {}
-
-  void note() {
-    const std::lock_guard lock(mutex_);
-    seen_.insert(std::this_thread::get_id());
-  }
-  bool complete() const {
-    const std::lock_guard lock(mutex_);
-    return seen_.size() >= expected_;
-  }
-  /// Whether it is worth to wait on.
-  bool awaited() const { return !complete() && std::chrono::steady_clock::now() < deadline_; }
-
- private:
-  mutable std::mutex mutex_;
-  std::set<std::thread::id> seen_;
-  std::size_t expected_;
-  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::now() + std::chrono::seconds(60);
 };
 
 /// Work that takes a little while; no compiler leaves it out.
