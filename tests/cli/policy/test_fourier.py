@@ -16,6 +16,8 @@ from acts import read, write_contexts
 from harness import ProgramTest, main, run, run_json, write_log
 from philox import Stream
 
+# Sanitizers take two hundred MB for themselves.
+MEMORY = "1G" if os.environ.get("SCRM_SANITIZE") else "256M"
 ROWS = 3000
 UNITS = np.array([1.0, 1000.0, 0.01])
 
@@ -293,7 +295,7 @@ class FourierModel(BentLogs):
     def test_threads_memory_and_float32_are_no_matter_and_sparse_contexts_are_refused(self):
         log, policy = self.log("multilabel", dtype=np.float32), self.policy("multilabel", "p.toml")
         one = self.estimates(log, policy, "--model", "fourier", "--threads", 1)
-        self.assertEqual(self.estimates(log, policy, "--model", "fourier", "--threads", 7, "--memory", "256M"), one)
+        self.assertEqual(self.estimates(log, policy, "--model", "fourier", "--threads", 7, "--memory", MEMORY), one)
         self.assertTrue(all(np.isfinite(estimate["value"]) for estimate in one.values()))
         with h5py.File(self.dir / "sparse.h5", "w") as file, h5py.File(log) as dense:
             for name in dense:
