@@ -134,6 +134,21 @@ void chosen_scores_impl(const ScoreTile& tile, const std::int32_t* action, bool 
   }
 }
 
+// Exponentials of scores further below the shift are not relied on: with e^kPlainScore and two thousand million actions
+// the ratio to their sum is still a finite number up to here.
+constexpr double kFarthest = -450.0;
+
+// How far the scores of the logged actions lie above the shift, and the exponentials of that.
+HWY_INLINE void exp_of_chosen(F64 d, const double* numbers, const SoftmaxState& state, int first, V64* above,
+                              V64 (&own)[kSideBySide]) {
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int v = 0; v < kSideBySide; ++v) {
+    const int i = first + v * lanes;
+    own[v] = above[v] = hn::Sub(hn::Load(d, state.chosen + i), hn::Load(d, state.shift + i));
+  }
+  exp_of_any_scores(d, numbers, own);
+}
+
 // The logged action's log-probability, as −log(Σ exp(s' − shift) / exp(s − shift)). The divisor is, to the bit, one of
 // the terms of the sum: an action that is certain gets exactly 0, and scores of any size keep the digits of their
 // differences.
@@ -141,16 +156,11 @@ void finish_softmax_impl(const ScoreTile& tile, double* out) {
   const F64 d;
   const SoftmaxState state(tile);
   const double* numbers = score_exp_numbers();
-  // With e^kPlainScore and two thousand million actions the ratio is still a finite number.
-  const V64 farthest = hn::Set(d, -450.0);
+  const V64 farthest = hn::Set(d, kFarthest);
   const int lanes = static_cast<int>(hn::Lanes(d));
   for (int first = 0; first < tile.rows; first += kSideBySide * lanes) {
     V64 above[kSideBySide], own[kSideBySide];
-    for (int v = 0; v < kSideBySide; ++v) {
-      const int i = first + v * lanes;
-      own[v] = above[v] = hn::Sub(hn::Load(d, state.chosen + i), hn::Load(d, state.shift + i));
-    }
-    exp_of_any_scores(d, numbers, own);
+    exp_of_chosen(d, numbers, state, first, above, own);
     for (int v = 0; v < kSideBySide; ++v) {
       const V64 sum = hn::Load(d, state.sum + first + v * lanes);
       V64 result = hn::Sub(hn::Zero(d), hn::Log(d, hn::Div(sum, own[v])));
@@ -170,15 +180,11 @@ void finish_probability_impl(const ScoreTile& tile, double epsilon, double unifo
   const F64 d;
   const SoftmaxState state(tile);
   const double* numbers = score_exp_numbers();
-  const V64 farthest = hn::Set(d, -450.0), keep = hn::Set(d, 1.0 - epsilon), rest = hn::Set(d, epsilon * uniform);
+  const V64 farthest = hn::Set(d, kFarthest), keep = hn::Set(d, 1.0 - epsilon), rest = hn::Set(d, epsilon * uniform);
   const int lanes = static_cast<int>(hn::Lanes(d));
   for (int first = 0; first < tile.rows; first += kSideBySide * lanes) {
     V64 above[kSideBySide], own[kSideBySide];
-    for (int v = 0; v < kSideBySide; ++v) {
-      const int i = first + v * lanes;
-      own[v] = above[v] = hn::Sub(hn::Load(d, state.chosen + i), hn::Load(d, state.shift + i));
-    }
-    exp_of_any_scores(d, numbers, own);
+    exp_of_chosen(d, numbers, state, first, above, own);
     for (int v = 0; v < kSideBySide; ++v) {
       const int i = first + v * lanes;
       V64 result = hn::Div(own[v], hn::Load(d, state.sum + i));
@@ -190,7 +196,7 @@ void finish_probability_impl(const ScoreTile& tile, double epsilon, double unifo
       // Below the least of the doubles a probability may still be large beside a propensity: logarithms then.
       for (int row = i; row < i + lanes; ++row) {
         const double distance = state.chosen[row] - state.shift[row];
-        if (distance >= -450.0) continue;
+        if (distance >= kFarthest) continue;
         const double log_propensity = propensity != nullptr ? std::log(propensity[row]) : 0;
         out[row] = std::exp(distance - std::log(state.sum[row]) - log_propensity);
       }
