@@ -59,8 +59,8 @@ HWY_INLINE void load_two_columns(const T* const* rows, std::int64_t j, hn::Vec<R
 
 // kTileRows rows, kVectors times four at a time. Every row adds its features in the order of block_scores.
 template <int kPolicies, class T>
-HWY_INLINE void row_means(const std::byte* context, std::int64_t features, const LinearGaussian* policies,
-                          double* mean) {
+HWY_NOINLINE void row_means(const std::byte* context, std::int64_t features, const LinearGaussian* policies,
+                            double* mean) {
   constexpr int kVectors = kPolicies == 1 ? 4 : 2;
   const Rows4 d;
   const auto* first = reinterpret_cast<const T*>(context);
@@ -105,8 +105,8 @@ HWY_INLINE void row_means(const std::byte* context, std::int64_t features, const
 
 // Number by number, with the multiplication and addition of this instruction set's vectors.
 template <int kPolicies, class T>
-HWY_INLINE void row_means(const std::byte* context, std::int64_t features, const LinearGaussian* policies,
-                          double* mean) {
+HWY_NOINLINE void row_means(const std::byte* context, std::int64_t features, const LinearGaussian* policies,
+                            double* mean) {
   const hn::CappedTag<double, 1> d;
   for (int i = 0; i < kTileRows; ++i) {
     const std::byte* row = context + static_cast<std::size_t>(i * features) * sizeof(T);

@@ -44,8 +44,8 @@ HWY_INLINE RowTerms row_terms(F64 d, M64 mask, const double* weights, const doub
 
 // Means over the first tile that has rows which count: near those of the block.
 template <bool kEveryRow>
-HWY_INLINE void find_centres(const Block& block, const std::uint8_t* keep, int first, const double* weights,
-                             const TermOptions& options, Centres& centres) {
+HWY_NOINLINE void find_centres(const Block& block, const std::uint8_t* keep, int first, const double* weights,
+                               const TermOptions& options, Centres& centres) {
   const F64 d;
   V64 count = hn::Zero(d), variance = hn::Zero(d), weight = hn::Zero(d);
   for (int i = 0; i < kTileRows; i += static_cast<int>(hn::Lanes(d))) {
@@ -120,7 +120,7 @@ HWY_INLINE void add_products(const T* context, const double* coefficients, doubl
 
 // Ten sums at a time: enough that additions never wait for each other, few enough for sixteen registers.
 template <class T>
-HWY_INLINE void add_all_products(const T* context, std::int64_t features, const double* coefficients, double* sums) {
+HWY_NOINLINE void add_all_products(const T* context, std::int64_t features, const double* coefficients, double* sums) {
   const std::size_t pair = 2 * hn::Lanes(F64());
   std::int64_t j = 0;
   const auto at = [&] { return sums + static_cast<std::size_t>(j) * pair; };

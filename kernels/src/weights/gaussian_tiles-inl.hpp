@@ -18,7 +18,8 @@ HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {
 
 // Rows whose means are held at a time: few enough for the first-level cache, many enough that the long latency from a
-// mean to its weight is paid seldom.
+// mean to its weight is paid seldom. A call for each tile costs nothing beside that, so what loops over one is compiled
+// once, not again wherever it is used.
 constexpr int kTileRows = 128;
 // Beyond this many features the arithmetic is long enough for the hardware's own prefetching.
 constexpr std::int64_t kPrefetchFeatures = 32;
@@ -31,7 +32,7 @@ HWY_INLINE void prefetch(const void* address) {
 // additions for each feature would otherwise wait for themselves, and two for several, which makes six loads for eight
 // multiplications. Every row adds its features in the order of block_scores.
 template <int kPolicies, class T>
-HWY_INLINE void tile_means(const T* context, std::int64_t features, const LinearGaussian* policies, double* mean) {
+HWY_NOINLINE void tile_means(const T* context, std::int64_t features, const LinearGaussian* policies, double* mean) {
   constexpr int kVectors = kPolicies == 1 ? 8 : 2;
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
@@ -136,20 +137,26 @@ HWY_INLINE hn::Mask<F64> bad_rows(F64 d, const Tile& tile, int i) {
                                                hn::IsFinite(hn::LoadU(d, tile.action + i)))));
 }
 
-// The weights of one tile. Two loops, since from mean to weight is a chain of twenty operations, of which the processor
-// could not keep enough in flight to fill its units. kAudit: bad rows get NaN, which no others get.
-template <bool kLogPropensity, bool kAudit, class Next>
-HWY_INLINE void tile_weights(const Tile& tile, const Next& next, double* out) {
-  alignas(kColumnAlignment) double r[kTileRows], n_bits[kTileRows];
-  if (HWY_LIKELY((reduce_tile<kLogPropensity, kAudit>(tile, r, n_bits)))) {
-    finish_tile<kLogPropensity>(tile, r, n_bits, next, out);
-    return;
-  }
+// The weights of a tile that has extreme ones or bad rows.
+template <bool kLogPropensity, bool kAudit>
+HWY_NOINLINE void extreme_tile_weights(const Tile& tile, double* out) {
   const F64 d;
   for (int i = 0; i < kTileRows; i += static_cast<int>(hn::Lanes(d))) {
     V64 w = weight<kLogPropensity>(d, log_density(d, tile, i), tile.propensity + i);
     if constexpr (kAudit) w = hn::IfThenElse(bad_rows<kLogPropensity>(d, tile, i), hn::NaN(d), w);
     hn::Store(w, d, out + i);
+  }
+}
+
+// The weights of one tile. Two loops, since from mean to weight is a chain of twenty operations, of which the processor
+// could not keep enough in flight to fill its units. kAudit: bad rows get NaN, which no others get.
+template <bool kLogPropensity, bool kAudit, class Next>
+HWY_NOINLINE void tile_weights(const Tile& tile, const Next& next, double* out) {
+  alignas(kColumnAlignment) double r[kTileRows], n_bits[kTileRows];
+  if (HWY_LIKELY((reduce_tile<kLogPropensity, kAudit>(tile, r, n_bits)))) {
+    finish_tile<kLogPropensity>(tile, r, n_bits, next, out);
+  } else {
+    extreme_tile_weights<kLogPropensity, kAudit>(tile, out);
   }
 }
 
