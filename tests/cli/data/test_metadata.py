@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 
 import harness
-from harness import ProgramTest, gaussian_log, run, run_json
+from harness import ProgramTest, gaussian_log, run, run_json, some_under_sanitizers
 
 # Long enough for any machine, and far too short for what never ends.
 PATIENCE = 30
@@ -58,7 +58,7 @@ class Metadata(ProgramTest):
         source = self.foreign()
         whole = self.value(source)
         heap = places(source.read_bytes(), b"GCOL")[0]
-        for at in range(heap, heap + 120, 3):
+        for at in some_under_sanitizers(range(heap, heap + 120, 3)):
             for byte in (0x00, 0x7F, 0xFF):
                 path = self.patched(source, at, bytes([byte]))
                 done = self.evaluate(path)
@@ -130,7 +130,7 @@ class Metadata(ProgramTest):
             others = [at for name in (b"TREE", b"HEAP", b"SNOD", b"GCOL") for at in places(data, name)]
             self.assertGreaterEqual(len(others), 3)
             for address in rows:
-                for target in others + headers:
+                for target in some_under_sanitizers(others + headers):
                     # In the midst of a structure and shortly before one, too.
                     for step in (0, -40) if target > 200 else (0,):
                         for pointer in places(data, struct.pack("<Q", address)):
@@ -200,7 +200,7 @@ class Metadata(ProgramTest):
         outside = np.flatnonzero(~rows)
         end = len(data) - 16  # the last bytes say that there is a seal
         random = np.random.default_rng(0)
-        for at in random.choice(outside[outside < end], 60, replace=False):
+        for at in some_under_sanitizers(random.choice(outside[outside < end], 60, replace=False)):
             path = self.patched(shard, int(at), bytes([data[at] ^ (1 << int(random.integers(8)))]))
             self.refused(path, "damaged")
 
