@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "policy/counted_rows.hpp"
 #include "policy/kinds/policy_kinds.hpp"
 #include "scrm/kernels/scores/context_tile.hpp"
 #include "scrm/kernels/scores/scores.hpp"
@@ -38,6 +39,15 @@ class TileContexts {
     if (memory_ == nullptr) return;
     std::fill_n(memory_, rows, 1.0);
     gather_context_tile(block_, first_row, rows, memory_ + rows);
+  }
+
+  /// Of a tile of rows that count, where those are taken together.
+  void gather(const CountedRows& counted, int first, int rows) {
+    if (!counted.are_together()) return gather(first, rows);
+    first_row_ = first;
+    rows_ = rows;
+    std::fill_n(memory_, rows, 1.0);
+    counted.gather_contexts(first, rows, memory_ + rows);
   }
 
   /// No score is farther from zero; infinite where nothing is known, or a context is not finite.
@@ -188,15 +198,18 @@ void tiled_gradient(const ScoreMatrix& matrix, const Block& block, TileStates& s
   const std::int64_t width = policy.row_length();
   for (const TiledFactor& one : factors) std::fill_n(one.gradient, policy.theta.size(), 0.0);
   double* slopes = scratch.columns(kScoresSlot, kTiledGradientColumns);
-  TileContexts contexts(matrix, block, slopes + kMostPanelActions * kScoreTileRows);
+  double* tile_contexts = slopes + kMostPanelActions * kScoreTileRows;
+  TileContexts contexts(matrix, block, tile_contexts);
+  const CountedRows counted(block, matrix.has_context_tiles(), states, factors, tile_contexts + TileContexts::kNumbers);
+  const Block& rows = counted.rows();
   const int most = panel_actions((1 + static_cast<std::int64_t>(factors.size())) * width, kMostPanelActions);
   for (int first_action = 0; first_action < policy.outputs; first_action += most) {
-    for (int t = 0; t * kScoreTileRows < block.rows; ++t) {
+    for (int t = 0; t * kScoreTileRows < rows.rows; ++t) {
       ScoreTile panel{.scores = slopes, .first_row = t * kScoreTileRows, .first_action = first_action};
-      panel.rows = score_tile_rows(panel.first_row, block.rows);
+      panel.rows = score_tile_rows(panel.first_row, rows.rows);
       panel.actions = std::min(most, policy.outputs - first_action);
-      panel.state = states.of(t);
-      contexts.gather(panel.first_row, panel.rows);
+      panel.state = counted.state(t);
+      contexts.gather(counted, panel.first_row, panel.rows);
       ScoreTile tile = panel;
       for (int done = 0; done < panel.actions; done += kScoreTileActions) {
         double* scores = slopes + done * kScoreTileRows;
@@ -204,10 +217,10 @@ void tiled_gradient(const ScoreMatrix& matrix, const Block& block, TileStates& s
         tile.first_action = first_action + done;
         tile.actions = std::min(kScoreTileActions, panel.actions - done);
         contexts.scores(tile.first_action, tile.actions, scores);
-        policy_kind(policy.kind).tile_gradient(policy, block, tile, scores);
+        policy_kind(policy.kind).tile_gradient(policy, rows, tile, scores);
       }
-      clear_uncounted(panel, factors, slopes);
-      add_products(contexts, panel, width, factors);
+      clear_uncounted(panel, counted.factors(), slopes);
+      add_products(contexts, panel, width, counted.factors());
     }
   }
 }

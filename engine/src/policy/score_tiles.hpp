@@ -48,14 +48,17 @@ struct TiledFactor {
 };
 
 /// Actions whose derivatives are held at a time, at most, and the scratch that tiled_gradient takes, in columns of
-/// kBlockRows numbers: theirs, and the contexts of a few rows.
+/// kBlockRows numbers: theirs, the contexts of a few rows, and what is copied of the rows that count.
 inline constexpr int kMostPanelActions = 4 * kScoreTileActions;
+inline constexpr int kMostTiledFactors = 3;
 inline constexpr std::int64_t kTiledGradientColumns =
-    ((kMostPanelActions + 1 + kTileFeatures) * kScoreTileRows + kBlockRows - 1) / kBlockRows;
+    ((kMostPanelActions + 1 + kTileFeatures) * kScoreTileRows + kBlockRows - 1) / kBlockRows +
+    ScoreTile::kStateColumns + kMostTiledFactors + 1;
 
-/// Every factor's gradient. Rows whose factors are all 0 do not count, whatever their derivatives. `states` are those
-/// that tiled_weights left for the same block. Actions go by in panels, outermost: their parameters and gradients
-/// stay in cache for all rows, and no scores are held beyond a panel of a few rows.
+/// Every factor's gradient, of kMostTiledFactors at most. Rows whose factors are all 0 do not count, whatever their
+/// derivatives: where they are many, as where most outcomes are 0, the others are taken together and these cost
+/// nothing. `states` are those that tiled_weights left for the same block. Actions go by in panels, outermost: their
+/// parameters and gradients stay in cache for all rows, and no scores are held beyond a panel of a few rows.
 void tiled_gradient(const ScoreMatrix& matrix, const Block& block, TileStates& states,
                     std::span<const TiledFactor> factors, PolicyScratch& scratch);
 

@@ -44,7 +44,8 @@ struct PolicyKindDefinition {
   void (*scale_gradient)(const Policy& policy, const Block& block, const double* scores, double* out) = nullptr;
 
   /// Optional, for learning with many actions: ∂ log π(a|x) / ∂ score in the place of each score of a tile, which may
-  /// be any, once add_tile had all tiles of its rows; tile.state is as that left it. `scores` are the tile's own.
+  /// be any, once add_tile had all tiles of its rows; tile.state is as that left it. `scores` are the tile's own. Of
+  /// the block it may read actions alone: others may have been left out between them.
   void (*tile_gradient)(const Policy& policy, const Block& block, const ScoreTile& tile, double* scores) = nullptr;
 
   /// Optional, for multilabel actions: π_k, the probability of each logged bit by itself; a column for each label.
