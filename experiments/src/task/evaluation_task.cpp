@@ -115,6 +115,11 @@ class Evaluation {
                           training->seed, task_.pass("splitting"));
   }
 
+  RidgeOptions ridge_options() const {
+    return {.skip_bad_rows = options_.skip_bad_rows,
+            .memory_help = "fewer features, or evaluate with an outside model (--model NAME)"};
+  }
+
   EvaluationReport judge(Source& rows) {
     EvaluateOptions options = options_;
     if (rows.schema().model) {
@@ -122,7 +127,7 @@ class Evaluation {
     } else if (request_.model == kFourier) {
       return judge_with_fourier(rows);
     } else if (request_.model == kRidge) {
-      options.model = fit_ridge_model(rows, {.skip_bad_rows = options.skip_bad_rows}, task_.pass("fitting the model"));
+      options.model = fit_ridge_model(rows, ridge_options(), task_.pass("fitting the model"));
     }
     return evaluate(rows, policies_, options, task_.pass("evaluating"));
   }
@@ -134,7 +139,7 @@ class Evaluation {
     const PassOptions fitting = task_.pass("fitting the model");
     const FourierFeatures map = standardized_fourier(rows, kWidth, 0, options.seed, fitting, options.skip_bad_rows);
     FourierSource mapped(rows, map);
-    options.model = fit_ridge_model(mapped, {.skip_bad_rows = options.skip_bad_rows}, fitting);
+    options.model = fit_ridge_model(mapped, ridge_options(), fitting);
     std::vector<NamedPolicy> policies;
     for (const NamedPolicy& one : policies_)
       policies.push_back({one.name, on_first_features(one.policy, rows.schema().features)});
