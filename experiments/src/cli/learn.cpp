@@ -246,7 +246,8 @@ void add_learn_command(CLI::App& program, Ranks& ranks) {
       ->type_name("F");
   app.add_option("--restarts", command->request.options.restarts, "Searches from different starts; default 1")
       ->type_name("N");
-  app.add_option("--max-iter", command->request.options.minimize.max_iterations, "Iterations of L-BFGS; default 500")
+  app.add_option("--max-iter", command->request.options.minimize.max_iterations,
+                 "Iterations of each search (L-BFGS), of which there may be several; default 500")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
   app.add_option("--tolerance", command->request.options.minimize.tolerance,

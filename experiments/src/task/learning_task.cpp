@@ -117,6 +117,7 @@ void require_valid(const LearningRequest& request) {
   find_learning_estimator(request.estimator);
   if (!(request.holdout >= 0 && request.holdout < 1))
     throw Error(ErrorKind::usage, fmt::format("--holdout is {}, but must lie in [0, 1)", request.holdout));
+  require_valid(request.options);
 }
 
 Learned learn_from_dataset(LearningRequest request, Dataset dataset,

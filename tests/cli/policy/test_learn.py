@@ -68,9 +68,9 @@ class Learn(ProgramTest):
                    *options, "--l2", "auto")
         self.assertIn("l2 by three random splits", done.stdout)
         self.assertRegex(done.stdout, r"snips with lambda = 1 \(penalty se\), l2 = ")
-        for wrong, words in ((["--l2", "some"], "must be a number or 'auto'"), (["--l2", "-1"], "l2 must be zero or above"),
+        for wrong, words in ((["--l2", "some"], "must be a number or 'auto'"), (["--l2", "-1"], "but must be zero or above"),
                              (["--l2-grid", "0,1"], "it needs --l2 auto"),
-                             (["--l2", "auto", "--l2-grid", "1,-1"], "l2 must be zero or above")):
+                             (["--l2", "auto", "--l2-grid", "1,-1"], "but must be zero or above")):
             done = run("learn", self.dir / "logs.h5", "--out", self.dir / "wrong.toml", *wrong, check=2)
             self.assertIn(words, done.stderr)
 
@@ -178,10 +178,23 @@ class Learn(ProgramTest):
 
     def test_what_is_wrong_with_the_command_is_said_before_data_is_opened(self):
         for options, words in ((("--estimator", "wishes"), "wishes"), (("--holdout", 1.5), "--holdout is 1.5"),
-                               (("--holdout", "nan"), "--holdout is nan")):
+                               (("--holdout", "nan"), "--holdout is nan"), (("--lambda", -1), "lambda is -1"),
+                               (("--lambda-grid", "1,-2"), "lambda is -2"), (("--l2", -1), "l2 is -1"),
+                               (("--l2", "auto", "--l2-grid", "-1"), "l2 is -1"), (("--alpha", -1), "alpha is -1"),
+                               (("--clip", 0), "clip is 0"), (("--restarts", 0), "restarts is 0")):
             done = run("learn", self.dir / "nowhere.h5", *options, "--out", self.dir / "new.toml", check=2)
             self.assertIn(words, done.stderr)
             self.assertNotIn("nowhere", done.stderr)
+
+    def test_a_limit_of_iterations_holds_for_each_search_and_the_searches_are_counted(self):
+        limited = ("learn", self.dir / "logs.h5", "--lambda", 1, "--max-iter", 1, "--overwrite", "--out", self.dir / "m.toml")
+        for restarts, searches in ((1, 2), (3, 6)):  # each start in two kinds of coordinates
+            said = run(*limited, "--restarts", restarts).stdout.splitlines()[0]
+            self.assertRegex(said, f"at the iteration limit after {searches} iterations, .* evaluations in {searches} searches$")
+            self.assertEqual(run_json(*limited, "--restarts", restarts)["iterations"], searches)
+        said = run(*limited, "--start", self.dir / "start.toml", "--bound", "-5:5").stdout.splitlines()[0]
+        self.assertRegex(said, r"after 1 iteration, \d+ evaluations$")
+        self.assertIn("Iterations of each search", " ".join(run("learn", "--help").stdout.split()))
 
     def test_rows_that_are_all_held_out_are_told_which_option_would_help(self):
         data = write_log(self.dir / "two.h5", context=self.x[:2], action=self.a[:2], loss=self.y[:2], propensity=self.p[:2])

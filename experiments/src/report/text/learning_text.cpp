@@ -265,11 +265,12 @@ std::string learning_text(const LearnReport& report, const std::vector<LearnOutc
   if (!report.l2_scores.empty()) text += scores_table(report.l2_scores, true, context.outcome);
   for (const LearnOutcome& outcome : outcomes) {
     const LearnedPolicy& learned = outcome.learned;
-    text += fmt::format("{} with lambda = {} (penalty {}){}: {} after {}, {}\n", context.estimator,
+    text += fmt::format("{} with lambda = {} (penalty {}){}: {} after {}, {}{}\n", context.estimator,
                         human_number(learned.lambda), name_of(kPenaltyNames, context.penalty),
                         report.l2_scores.empty() ? "" : fmt::format(", l2 = {}", human_number(learned.l2)),
                         to_string(learned.search.status), counted(learned.search.iterations, "iteration"),
-                        counted(learned.search.evaluations, "evaluation"));
+                        counted(learned.search.evaluations, "evaluation"),
+                        learned.searches > 1 ? fmt::format(" in {} searches", learned.searches) : "");
     text += path_table(learned.path, context.outcome);
     const bool reward = context.outcome == Outcome::reward;
     text += fmt::format("\n  {} on {}: {} (the logged actions {} {})\n", reward ? "reward" : "risk",
