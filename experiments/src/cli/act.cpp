@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -259,13 +260,14 @@ void print_summary(const ActCommand& command, const Schema& schema, const Action
 void warn_of_missing_actions(const ActCommand& command, const Schema& schema, const ActionTotals& totals) {
   if (schema.action_kind != ActionKind::categorical || totals.rows == 0) return;
   constexpr std::size_t kListed = 5;
-  constexpr std::int64_t kRowsAnAction = 10;
   std::vector<std::string> missing;
   for (std::size_t k = 0; k < totals.counts.size(); ++k) {
     if (totals.counts[k] == 0) missing.push_back(action_name(schema, k));
   }
-  // Too few rows for every action to have had its turn.
-  if (missing.empty() || totals.rows < kRowsAnAction * schema.num_actions) return;
+  // Of so few rows even a uniform policy would leave some actions out: twice as many are the policy's doing.
+  const double actions = schema.num_actions;
+  const double by_chance = actions * std::exp(-static_cast<double>(totals.rows) / actions);
+  if (missing.empty() || static_cast<double>(missing.size()) < 2 * by_chance) return;
   const auto count = static_cast<std::int64_t>(missing.size());
   const bool cut = missing.size() > kListed;
   if (cut) missing.resize(kListed);

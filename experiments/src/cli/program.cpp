@@ -160,7 +160,7 @@ int finish_output(int exit_code) {
   errno = 0;
   std::cout.flush();
   const bool flushed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && !std::cout.bad();
-  if (flushed || errno == EPIPE) return exit_code;
+  if (flushed || errno == EPIPE || exit_code != kDone) return exit_code;  // a failure has been told of already
   print_error(
       fmt::format("cannot write to standard output{}", errno != 0 ? fmt::format(": {}", std::strerror(errno)) : ""),
       "nothing is missing from files that were written; free some space or write elsewhere");

@@ -71,6 +71,20 @@ class Exploration(ProgramTest):
         quiet = run("act", self.dir / "q.toml", "--contexts", data, "--seed", 1, "--out", self.dir / "again", "--quiet")
         self.assertEqual(quiet.stderr, "")
 
+    def test_acting_warns_of_many_actions_as_soon_as_their_absence_is_no_chance(self):
+        policy, rows = self.dir / "many.toml", 3000
+        data = self.dir / "contexts.h5"
+        with h5py.File(data, "w") as file:
+            file.attrs.update(format="scrm-log", format_version=1, action_kind="categorical", num_actions=1000)
+            file["context"] = np.zeros((rows, 1))
+
+        def warning(epsilon, first_score):
+            policy.write_text(f'kind = "softmax"\nepsilon = {epsilon}\ntheta = {[[first_score, 0.0]] + [[0.0, 0.0]] * 999}\n')
+            return run("act", policy, "--contexts", data, "--seed", 1, "--csv", self.dir / "x.csv", "--overwrite").stderr
+
+        self.assertEqual(warning(0.0, 0.0), "")  # 5 % of the actions have not had their turn in 3,000 uniform draws
+        self.assertRegex(warning(0.1, 60.0), r"7\d\d actions of 1,000 never taken \(")
+
     def test_held_out_rows_are_remembered(self):
         policy = self.dir / "p.toml"
         learned = run_json("learn", self.data, "--lambda", 1, "--estimator", "ips", "--holdout", 0.3, "--seed", 5,
