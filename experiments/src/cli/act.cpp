@@ -249,8 +249,9 @@ void print_summary(const ActCommand& command, const Schema& schema, const Action
         "in the policy would make them so)\n");
   }
   fmt::print("next: {}, then\n      {}\n",
-             csv ? "record what happened to each row in a column named loss"
-                 : "record what happened to each row in a dataset named loss of its shard",
+             csv ? "record what happened to each row in a column named loss (a reward: with --reward-column for --loss)"
+                 : "record what happened to each row in a dataset named loss of its shard (rewards: with the attribute "
+                   "outcome = \"reward\")",
              styled(csv ? import_command(command, schema)
                         : fmt::format("scrm evaluate {} --policy {}", command.out, command.policy),
                     Style::strong));

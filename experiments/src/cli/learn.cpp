@@ -184,7 +184,6 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
          "--epsilon", command.request.epsilon,
          "Share of uniform actions mixed into softmax and multilabel: exploration, without which there is nothing to "
          "learn from the next logs; default 0.1")
-      ->check(CLI::Range(0.0, 1.0))
       ->type_name("X");
   choose_among(app.add_option("--mixing", command.request.mixing,
                               "How epsilon is mixed into multilabel: joint or label; default joint"),

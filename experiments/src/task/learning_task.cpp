@@ -117,6 +117,9 @@ void require_valid(const LearningRequest& request) {
   find_learning_estimator(request.estimator);
   if (!(request.holdout >= 0 && request.holdout < 1))
     throw Error(ErrorKind::usage, fmt::format("--holdout is {}, but must lie in [0, 1)", request.holdout));
+  // A uniform policy has nothing to learn, and files of policies with parameters do not take it for one of these.
+  if (!(request.epsilon >= 0 && request.epsilon < 1))
+    throw Error(ErrorKind::usage, fmt::format("--epsilon is {}, but must lie in [0, 1)", request.epsilon));
   require_valid(request.options);
 }
 

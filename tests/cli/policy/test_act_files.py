@@ -51,6 +51,7 @@ class Csv(ActTest):
                            *OPTIONS.get(name, ())).stdout
                 lines = out.read_text().splitlines()
                 out.write_text("\n".join([lines[0] + ",loss"] + [line + ",0.5" for line in lines[1:]]) + "\n")
+                self.assertIn("--reward-column", text)
                 command = text.splitlines()[-1].replace("'", "").split()
                 self.assertEqual(command[:2], ["scrm", "import"])
                 command[command.index("logs")] = str(self.dir / f"{name}-logs")

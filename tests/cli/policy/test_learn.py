@@ -181,7 +181,8 @@ class Learn(ProgramTest):
                                (("--holdout", "nan"), "--holdout is nan"), (("--lambda", -1), "lambda is -1"),
                                (("--lambda-grid", "1,-2"), "lambda is -2"), (("--l2", -1), "l2 is -1"),
                                (("--l2", "auto", "--l2-grid", "-1"), "l2 is -1"), (("--alpha", -1), "alpha is -1"),
-                               (("--clip", 0), "clip is 0"), (("--restarts", 0), "restarts is 0")):
+                               (("--clip", 0), "clip is 0"), (("--restarts", 0), "restarts is 0"),
+                               (("--epsilon", 1), "--epsilon is 1"), (("--epsilon", -0.1), "--epsilon is -0.1")):
             done = run("learn", self.dir / "nowhere.h5", *options, "--out", self.dir / "new.toml", check=2)
             self.assertIn(words, done.stderr)
             self.assertNotIn("nowhere", done.stderr)
