@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/options/choice.hpp"
 #include "cli/options/context_files.hpp"
 #include "cli/outputs.hpp"
 #include "report/clock.hpp"
@@ -364,7 +365,7 @@ void add_act_command(CLI::App& program) {
   app.add_option("--seed", command->rollout_key.seed, "Seed of all randomness")->required()->type_name("S");
   add_rollout_option(app, command->rollout_key.rollout, "Number of the deployment; default 0");
   app.add_option("--action-kind", command->action_kind, "Uniform policies: categorical or multilabel")
-      ->check(CLI::IsMember({"categorical", "multilabel"}))
+      ->check(one_of({"categorical", "multilabel"}))
       ->type_name("KIND");
   app.add_option("--num-actions", command->num_actions, "Uniform policies: how many actions or labels")
       ->check(CLI::Range(1, kMaxActions))

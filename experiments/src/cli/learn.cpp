@@ -155,7 +155,7 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
   const std::map<std::string, FeatureMap> maps = {
       {"linear", FeatureMap::linear}, {"quadratic", FeatureMap::quadratic}, {"fourier", FeatureMap::fourier}};
   app.add_option("--kind", command.request.kind, names_of_kinds(learnable) + "; default: what suits the actions")
-      ->check(CLI::IsMember(names).description(""))
+      ->check(one_of(names).description(""))
       ->type_name("K");
   choose_among(app.add_option("--features", command.request.features,
                               "linear, quadratic, or fourier (linear, and random features of a gaussian kernel); "

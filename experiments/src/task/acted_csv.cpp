@@ -47,11 +47,8 @@ class CsvFile {
  private:
   [[noreturn]] void fail() const {
     const int reason = errno;
-    if (file_.get() == stdout && reason == EPIPE) {
-      // Who reads has seen enough, as `| head` has: the program ends as it does where it prints.
-      std::clearerr(stdout);
-      throw std::system_error(reason, std::generic_category());
-    }
+    // Who reads has seen enough, as `| head` has: the program ends as it does where it prints.
+    if (file_.get() == stdout && reason == EPIPE) throw std::system_error(reason, std::generic_category());
     const char* rest = file_.get() == stdout ? "" : "; nothing appeared under this name";
     throw Error(ErrorKind::file, fmt::format("cannot write: {}{}", std::strerror(reason), rest), {.file = path_});
   }
