@@ -216,6 +216,14 @@ class Learn(ProgramTest):
                                      "only one row to learn from|no rows to learn from|cannot be split|written to", rows)
                     self.assertNotIn("squared", done.stderr)
 
+    def test_what_is_advised_about_rows_held_out_is_what_evaluate_has(self):
+        rare = np.zeros(len(self.y))
+        rare[:: len(rare) // 5] = 1
+        data = write_log(self.dir / "rare.h5", context=self.x, action=self.a, loss=rare, propensity=self.p)
+        said = run("learn", data, "--lambda", 1, "--out", self.dir / "rare.toml").stderr
+        self.assertRegex(said, "held out: .* decides?, .* or evaluate with --outcome-range and --interval cressie-read")
+        run("evaluate", data, "--holdout-of", self.dir / "rare.toml", "--outcome-range", "0:1", "--interval", "cressie-read")
+
     def test_losses_whose_squares_vanish_are_refused(self):
         for size, code in ((1e-140, 0), (1e-160, 1), (1e-300, 1)):
             data = write_log(self.dir / "tiny.h5", context=self.x, action=self.a, loss=size * self.y, propensity=self.p)

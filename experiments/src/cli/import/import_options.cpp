@@ -1,4 +1,5 @@
 #include "cli/import/import_options.hpp"
+
 #include "cli/options/choice.hpp"
 
 namespace scrm {

@@ -1,11 +1,11 @@
 #include "cli/import/labelled_import.hpp"
-#include "cli/options/choice.hpp"
 
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <optional>
 
+#include "cli/options/choice.hpp"
 #include "report/clock.hpp"
 #include "report/terminal.hpp"
 #include "report/text/labelled_text.hpp"
