@@ -6,7 +6,7 @@ labels: cli fast
 import h5py
 import numpy as np
 
-from harness import ProgramTest, main, run, run_json
+from harness import ProgramTest, main, run, run_json, write_log
 from shop_logs import ACTIONS, shop_log
 
 
@@ -84,6 +84,18 @@ class Exploration(ProgramTest):
 
         self.assertEqual(warning(0.0, 0.0), "")  # 5 % of the actions have not had their turn in 3,000 uniform draws
         self.assertRegex(warning(0.1, 60.0), r"7\d\d actions of 1,000 never taken \(")
+
+    def test_one_action_alone_leaves_nothing_to_learn(self):
+        random = np.random.default_rng(0)
+        data = write_log(self.dir / "one.h5", action_kind="categorical", num_actions=1, context=random.normal(size=(60, 2)),
+                         action=np.zeros(60, np.int32), loss=random.normal(size=60), propensity=np.ones(60))
+        done = run("learn", data, "--lambda", 1, "--out", self.dir / "one.toml")
+        self.assertIn("there was nothing to learn", done.stderr)
+        self.assertNotIn("vanished", done.stderr)
+        shown = run("inspect", data).stdout
+        self.assertRegex(shown, r"(?m)^ +1 +60 +100\.0 %")  # and not from 1 to 2
+        self.assertNotIn("– 2", shown)
+        self.assertEqual(run("act", self.dir / "one.toml", "--contexts", data, "--seed", 1, "--csv", "-").stdout.splitlines()[1][-4:], ",0,1")
 
     def test_held_out_rows_are_remembered(self):
         policy = self.dir / "p.toml"

@@ -193,7 +193,11 @@ std::vector<std::string> learning_warnings(const LearnOutcome& outcome, const Le
   std::vector<std::string> warnings;
   const ObjectiveValue& value = outcome.learned.value;
   const MinimizeStatus status = outcome.learned.search.status;
-  if (status == MinimizeStatus::zero_gradient) {
+  if (status == MinimizeStatus::zero_gradient && value.ess && *value.ess >= 1) {
+    warnings.push_back(
+        "the gradient is zero at the start, where weights are not: no policy of this kind does anything else on these "
+        "rows, so there was nothing to learn");
+  } else if (status == MinimizeStatus::zero_gradient) {
     warnings.push_back(
         "the gradient is zero at the start: every weight has vanished there; start nearer to the logged "
         "actions with --start, or use a larger --scale");
