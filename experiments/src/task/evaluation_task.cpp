@@ -14,6 +14,7 @@
 #include "scrm/engine/pass/shard_source.hpp"
 #include "scrm/engine/policy/first_features.hpp"
 #include "scrm/io/file/error.hpp"
+#include "scrm/io/shard/fingerprint.hpp"
 #include "task/data_fingerprint.hpp"
 #include "task/logging_policies.hpp"
 
@@ -47,6 +48,7 @@ class Evaluation {
         options_(request.options),
         task_(task),
         begins_(data_fingerprint(dataset, task)),
+        sample_(request.holdout_of ? sample_fingerprint(dataset) : 0),
         source_(std::move(dataset)) {}
 
   Evaluated run() {
@@ -108,6 +110,11 @@ class Evaluation {
       fail(fmt::format("was learned from {}, and these are others ({}): give --holdout-of the data of its `scrm learn`",
                        counted(training->rows, "row"), counted(source_.rows(), "row")));
     }
+    if (training->sample && *training->sample != sample_) {
+      fail(
+          "was learned from as many rows that begin alike, but not from these in this order, and which were held out "
+          "goes by their numbers: give --holdout-of the files in the order of its `scrm learn`");
+    }
     if (training->holdout == 0) fail("was learned from all of these rows: none were held out");
     if (training->by_cluster && !source_.schema().cluster)
       fail("was learned with whole clusters held out, and these rows have no dataset `cluster`");
@@ -167,7 +174,7 @@ class Evaluation {
   const EvaluationRequest& request_;
   EvaluateOptions options_;
   const TaskOptions& task_;
-  std::uint64_t begins_;
+  std::uint64_t begins_, sample_;
   ShardSource source_;
   std::vector<NamedPolicy> policies_;
 };

@@ -146,7 +146,12 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
   context.centred = options.rules.centre_losses;
   charge_policies(options, start.theta.size(), task);
   const SplitUnit unit = split_unit(source.schema());
-  const Training training{source.rows(), request.holdout, options.seed, rows.fingerprint(), unit == SplitUnit::cluster};
+  const Training training{.rows = source.rows(),
+                          .holdout = request.holdout,
+                          .seed = options.seed,
+                          .begins = rows.fingerprint(),
+                          .by_cluster = unit == SplitUnit::cluster,
+                          .sample = rows.sample()};
   const RowMask train = training_rows(source, unit, request.holdout, options.seed, task.pass("splitting"));
   const RowMask held_out = ~train;
   context.held_out_rows = held_out.count();

@@ -111,6 +111,20 @@ class Exploration(ProgramTest):
         self.assertGreater(whole["rows"], judged["rows"])
         self.assertRegex(whole["policies"][0]["diagnostics"]["warnings"][0], "learned from these rows.*--holdout-of")
 
+    def test_files_in_another_order_are_not_taken_for_held_out_ones(self):
+        files = [shop_log(self.dir / f"{i}.h5", outcome="reward", seed=i) for i in range(5)]
+        policy = self.dir / "p.toml"
+        run("learn", *files, "--lambda", 1, "--out", policy)
+        run("evaluate", *files, "--holdout-of", policy)
+        for first, second in ((1, 2), (2, 3), (3, 4), (1, 4)):  # those of the first file are looked at in full
+            moved = list(files)
+            moved[first], moved[second] = moved[second], moved[first]
+            self.assertIn("in the order of", run("evaluate", *moved, "--holdout-of", policy, check=1).stderr)
+        # Files of before do not say; whichever way rows are split and whatever is said of their sign is no other order.
+        text = policy.read_text()
+        policy.write_text("".join(line for line in text.splitlines(True) if not line.startswith("sample")))
+        run("evaluate", *files, "--holdout-of", policy)
+
     def test_other_rows_are_not_taken_for_held_out_ones(self):
         policy = self.dir / "p.toml"
         run("learn", self.data, "--lambda", 1, "--out", policy)
