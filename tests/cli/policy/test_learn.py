@@ -197,6 +197,23 @@ class Learn(ProgramTest):
         self.assertRegex(said, r"after 1 iteration, \d+ evaluations$")
         self.assertIn("Iterations of each search", " ".join(run("learn", "--help").stdout.split()))
 
+    def test_a_minimum_that_is_not_the_lowest_is_not_printed_without_a_word(self):
+        # Two wells, the deeper one at 2; the start lies in the other.
+        action = np.random.default_rng(3).normal(0, 2, 20_000)
+        loss = -np.exp(-((action - 2) ** 2) / 0.2) - 0.6 * np.exp(-((action + 2) ** 2) / 0.2)
+        data = write_log(self.dir / "wells.h5", context=np.zeros((20_000, 0)), action=action, loss=loss,
+                         propensity=np.exp(-action**2 / 8) / np.sqrt(8 * np.pi))
+        start, out = self.dir / "well.toml", self.dir / "out.toml"
+        start.write_text('kind = "gaussian"\nscale = 0.3\ntheta = [-2.1]\n')
+        learn = ("learn", data, "--start", start, "--lambda", 0, "--out", out, "--overwrite")
+        stuck, free = run_json(*learn), run_json(*learn, "--restarts", 12)
+        self.assertAlmostEqual(stuck["theta"][0], -2, delta=0.1)
+        self.assertAlmostEqual(free["theta"][0], 2, delta=0.1)
+        self.assertLess(free["objective"], stuck["objective"] - 0.1)
+        word = f"another search ended at an objective of {stuck['objective']:.4f} instead of {free['objective']:.4f}"
+        self.assertTrue(any(word in warning for warning in free["warnings"]), free["warnings"])
+        self.assertIn(word, run(*learn, "--restarts", 12).stderr)
+
     def test_rows_that_are_all_held_out_are_told_which_option_would_help(self):
         data = write_log(self.dir / "two.h5", context=self.x[:2], action=self.a[:2], loss=self.y[:2], propensity=self.p[:2])
         said = {run("learn", data, "--holdout", 0.95, "--lambda", 1, "--seed", seed, "--out", self.dir / "few.toml", "--overwrite",
