@@ -27,14 +27,6 @@
 namespace scrm {
 namespace {
 
-void require_valid(const EvaluateOptions& options) {
-  require_valid_parameters(options.alpha, options.clip);
-  if (!(options.level > 0 && options.level < 1)) {
-    throw Error(ErrorKind::usage, fmt::format("level is {}, but must lie between 0 and 1, as in 0.95", options.level));
-  }
-  if (options.replicates < 2) throw Error(ErrorKind::usage, "a bootstrap needs at least two replicates");
-}
-
 /// Why the estimator cannot be had of this data, policy and model; empty where it can.
 std::string inapplicable_reason(const Estimator& estimator, const EvaluateOptions& options, const Schema& schema,
                                 const TargetPolicy& policy) {
@@ -285,6 +277,15 @@ void clip_groups(PassOutcome& outcome, const WeightOptions& rules) {
 }
 
 }  // namespace
+
+void require_valid(const EvaluateOptions& options) {
+  for (const std::string& name : options.estimators) find_estimator(name);
+  require_valid_parameters(options.alpha, options.clip);
+  if (!(options.level > 0 && options.level < 1)) {
+    throw Error(ErrorKind::usage, fmt::format("level is {}, but must lie between 0 and 1, as in 0.95", options.level));
+  }
+  if (options.replicates < 2) throw Error(ErrorKind::usage, "a bootstrap needs at least two replicates");
+}
 
 EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& policies, const EvaluateOptions& options,
                           const PassOptions& pass) {

@@ -84,7 +84,7 @@ bool IntervalDoubts::has(const std::string& name) const {
 
 bool add_interval_warnings(const IntervalDoubts& doubts, bool clustered, double rows, Diagnostics& diagnostics) {
   std::vector<std::string>& warnings = diagnostics.warnings;
-  constexpr const char* kAdvice = "log more rows, or give --outcome-range with --interval cressie-read";
+  constexpr const char* kAdvice = "log more rows, or evaluate with --outcome-range and --interval cressie-read";
   if (!doubts.without_spread.empty()) {
     warnings.push_back(fmt::format("{}: nothing varies in the rows seen, and the interval knows of nothing else; {}",
                                    fmt::join(doubts.without_spread, ", "), kAdvice));

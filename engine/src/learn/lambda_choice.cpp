@@ -190,7 +190,11 @@ std::shared_ptr<const OutcomeModel> fit_model(Source& source, const RowMask* row
                                               const PassOptions& pass) {
   const LearningRule& rule = *options.rules.estimator->learning;
   const bool residuals = rule.form != RiskForm::model || rule.correction != Correction::none;
-  return fit_ridge_model(source, {.skip_bad_rows = options.skip_bad_rows, .rows = rows, .cross_fitted = residuals},
+  return fit_ridge_model(source,
+                         {.skip_bad_rows = options.skip_bad_rows,
+                          .rows = rows,
+                          .cross_fitted = residuals,
+                          .memory_help = "fewer features, or an estimator without a model, such as snips"},
                          pass);
 }
 

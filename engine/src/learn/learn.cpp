@@ -107,24 +107,9 @@ void require_valid(const Source& source, const Policy& start, const LearnOptions
                             estimator.name, start.kind.name()));
   }
   if (estimator.learning->form == RiskForm::model) require_model_gradient(options, kind, *policy);
-  for (const double lambda : options.lambdas) {
-    if (!(lambda >= 0) || !std::isfinite(lambda)) {
-      throw Error(ErrorKind::usage, fmt::format("lambda is {}, but must be zero or above", lambda));
-    }
-  }
-  if (options.lambdas.empty() && options.lambda_rule != LambdaRule::theory) {
-    throw Error(ErrorKind::usage, "there is no lambda to learn with");
-  }
-  std::vector<double> ridges = options.l2_candidates;
-  ridges.push_back(options.rules.l2);
-  for (const double l2 : ridges) {
-    if (!(l2 >= 0) || !std::isfinite(l2)) throw Error(ErrorKind::usage, "l2 must be zero or above");
-  }
-  require_valid_parameters(options.alpha, options.clip);
+  require_valid(options);
   if (options.min_scale) require_learnable_scale(kind, estimator, *options.min_scale);
-  if (options.restarts < 1) throw Error(ErrorKind::usage, "restarts must be at least one");
   if (const auto& bound = options.minimize.bound) {
-    if (!(bound->first < bound->second)) throw Error(ErrorKind::usage, "the lower bound must lie below the upper one");
     for (std::size_t j = 0; j < start.theta.size(); ++j) {
       if (start.theta[j] < bound->first || start.theta[j] > bound->second) {
         throw Error(ErrorKind::usage,
@@ -200,6 +185,7 @@ LearnedPolicy best_of(std::vector<Search>::iterator begin, std::vector<Search>::
   LearnedPolicy out = std::move(best->result);
   out.search.iterations = iterations;
   out.search.evaluations = evaluations;
+  out.searches = static_cast<int>(end - begin);
   out.other_minimum = other;
   return out;
 }
@@ -229,6 +215,7 @@ void free_stuck_searches(Source& source, const ObjectiveProblem& problem, const 
     if (!(result.value.objective < stuck)) continue;
     result.search.iterations += one.search.iterations;
     result.search.evaluations += one.search.evaluations;
+    result.searches += one.searches;
     result.other_minimum = stuck;
     one = std::move(result);
   }
@@ -311,6 +298,31 @@ std::vector<LearnedPolicy> keep_start(Source& source, const ObjectiveProblem& pr
 }
 
 }  // namespace
+
+void require_valid(const LearnOptions& options) {
+  for (const double lambda : options.lambdas) {
+    if (!(lambda >= 0) || !std::isfinite(lambda)) {
+      throw Error(ErrorKind::usage, fmt::format("lambda is {}, but must be zero or above", lambda));
+    }
+  }
+  if (options.lambdas.empty() && options.lambda_rule != LambdaRule::theory) {
+    throw Error(ErrorKind::usage, "there is no lambda to learn with");
+  }
+  std::vector<double> ridges = options.l2_candidates;
+  ridges.push_back(options.rules.l2);
+  for (const double l2 : ridges) {
+    if (!(l2 >= 0) || !std::isfinite(l2)) {
+      throw Error(ErrorKind::usage, fmt::format("l2 is {}, but must be zero or above", l2));
+    }
+  }
+  require_valid_parameters(options.alpha, options.clip);
+  if (options.restarts < 1) {
+    throw Error(ErrorKind::usage, fmt::format("restarts is {}, but must be at least one", options.restarts));
+  }
+  if (const auto& bound = options.minimize.bound; bound && !(bound->first < bound->second)) {
+    throw Error(ErrorKind::usage, "the lower bound must lie below the upper one");
+  }
+}
 
 double theory_lambda(double parameters, double rows) {
   return std::sqrt(18 * (parameters * std::log(rows) + std::log(2 / kTheoryDelta)));

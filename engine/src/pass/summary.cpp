@@ -136,7 +136,8 @@ void merge_summaries(Summary& earlier, const Summary& later) {
 }  // namespace
 
 double sample_sd(const Moments& moments) noexcept {
-  return moments.count > 1 ? moments.standard_deviation() : 0.0;
+  // A mean that was rounded gives equal values a spread of their last digit.
+  return moments.count > 1 && moments.lowest < moments.highest ? moments.standard_deviation() : 0.0;
 }
 
 double z_score(const Moments& moments, double value) noexcept {

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/options/choice.hpp"
 #include "cli/options/context_files.hpp"
 #include "cli/outputs.hpp"
 #include "report/clock.hpp"
@@ -248,8 +250,9 @@ void print_summary(const ActCommand& command, const Schema& schema, const Action
         "in the policy would make them so)\n");
   }
   fmt::print("next: {}, then\n      {}\n",
-             csv ? "record what happened to each row in a column named loss"
-                 : "record what happened to each row in a dataset named loss of its shard",
+             csv ? "record what happened to each row in a column named loss (a reward: with --reward-column for --loss)"
+                 : "record what happened to each row in a dataset named loss of its shard (rewards: with the attribute "
+                   "outcome = \"reward\")",
              styled(csv ? import_command(command, schema)
                         : fmt::format("scrm evaluate {} --policy {}", command.out, command.policy),
                     Style::strong));
@@ -259,13 +262,14 @@ void print_summary(const ActCommand& command, const Schema& schema, const Action
 void warn_of_missing_actions(const ActCommand& command, const Schema& schema, const ActionTotals& totals) {
   if (schema.action_kind != ActionKind::categorical || totals.rows == 0) return;
   constexpr std::size_t kListed = 5;
-  constexpr std::int64_t kRowsAnAction = 10;
   std::vector<std::string> missing;
   for (std::size_t k = 0; k < totals.counts.size(); ++k) {
     if (totals.counts[k] == 0) missing.push_back(action_name(schema, k));
   }
-  // Too few rows for every action to have had its turn.
-  if (missing.empty() || totals.rows < kRowsAnAction * schema.num_actions) return;
+  // Of so few rows even a uniform policy would leave some actions out: twice as many are the policy's doing.
+  const double actions = schema.num_actions;
+  const double by_chance = actions * std::exp(-static_cast<double>(totals.rows) / actions);
+  if (missing.empty() || static_cast<double>(missing.size()) < 2 * by_chance) return;
   const auto count = static_cast<std::int64_t>(missing.size());
   const bool cut = missing.size() > kListed;
   if (cut) missing.resize(kListed);
@@ -361,7 +365,7 @@ void add_act_command(CLI::App& program) {
   app.add_option("--seed", command->rollout_key.seed, "Seed of all randomness")->required()->type_name("S");
   add_rollout_option(app, command->rollout_key.rollout, "Number of the deployment; default 0");
   app.add_option("--action-kind", command->action_kind, "Uniform policies: categorical or multilabel")
-      ->check(CLI::IsMember({"categorical", "multilabel"}))
+      ->check(one_of({"categorical", "multilabel"}))
       ->type_name("KIND");
   app.add_option("--num-actions", command->num_actions, "Uniform policies: how many actions or labels")
       ->check(CLI::Range(1, kMaxActions))

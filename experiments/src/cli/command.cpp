@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cli/options/choice.hpp"
 #include "cli/startup/thread_reserve.hpp"
 #include "report/terminal.hpp"
 #include "scrm/engine/policy/read_policy.hpp"
@@ -93,7 +94,7 @@ void add_shards_option(CLI::App& command, int& shards) {
 }
 
 void add_compress_option(CLI::App& command, std::string& compress, const std::string& help) {
-  command.add_option("--compress", compress, help)->check(CLI::IsMember({"gzip", "none"}))->type_name("HOW");
+  command.add_option("--compress", compress, help)->check(one_of({"gzip", "none"}))->type_name("HOW");
 }
 
 void add_chunk_rows_option(CLI::App& command, std::int64_t& rows) {

@@ -41,6 +41,17 @@ void load_policies(EvaluateCommand& command) {
   }
 }
 
+/// Those of several deployments are none of the list: they come by themselves.
+void require_known_estimators(const EvaluateCommand& command) {
+  for (const std::string& name : command.request.options.estimators) {
+    if (name.starts_with("mis-"))
+      fail_usage(
+          fmt::format("'{}' is not chosen with --estimator: mis-naive and mis-balance come with "
+                      "--logging-policy, beside the estimators that are",
+                      name));
+  }
+}
+
 void run_evaluate(EvaluateCommand& command) {
   if (!command.holdout_of.empty()) {
     if (!command.logging_policies.empty()) fail_usage("--holdout-of and --logging-policy exclude each other");
@@ -62,6 +73,8 @@ void run_evaluate(EvaluateCommand& command) {
     const auto [low, high] = parse_range(command.outcome_range, "--outcome-range");
     request.options.outcome_range = OutcomeRange{low, high};
   }
+  require_known_estimators(command);
+  require_valid(request.options);
   const Stopwatch watch;
   Dataset dataset(command.data, read_for_evaluation(request, command.reward));
   load_policies(command);

@@ -155,7 +155,7 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
   const std::map<std::string, FeatureMap> maps = {
       {"linear", FeatureMap::linear}, {"quadratic", FeatureMap::quadratic}, {"fourier", FeatureMap::fourier}};
   app.add_option("--kind", command.request.kind, names_of_kinds(learnable) + "; default: what suits the actions")
-      ->check(CLI::IsMember(names).description(""))
+      ->check(one_of(names).description(""))
       ->type_name("K");
   choose_among(app.add_option("--features", command.request.features,
                               "linear, quadratic, or fourier (linear, and random features of a gaussian kernel); "
@@ -184,7 +184,6 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
          "--epsilon", command.request.epsilon,
          "Share of uniform actions mixed into softmax and multilabel: exploration, without which there is nothing to "
          "learn from the next logs; default 0.1")
-      ->check(CLI::Range(0.0, 1.0))
       ->type_name("X");
   choose_among(app.add_option("--mixing", command.request.mixing,
                               "How epsilon is mixed into multilabel: joint or label; default joint"),
@@ -246,7 +245,8 @@ void add_learn_command(CLI::App& program, Ranks& ranks) {
       ->type_name("F");
   app.add_option("--restarts", command->request.options.restarts, "Searches from different starts; default 1")
       ->type_name("N");
-  app.add_option("--max-iter", command->request.options.minimize.max_iterations, "Iterations of L-BFGS; default 500")
+  app.add_option("--max-iter", command->request.options.minimize.max_iterations,
+                 "Iterations of each search (L-BFGS), of which there may be several; default 500")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
   app.add_option("--tolerance", command->request.options.minimize.tolerance,

@@ -1,6 +1,7 @@
 #include "scrm/experiments/program.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -154,13 +155,21 @@ std::string hint_for(ErrorKind kind, const CLI::App& program) {
   return "";
 }
 
+/// Whether nobody reads standard output any more. Asked of the pipe, since text that does not fit a buffer fails long
+/// before the end, where nobody keeps the reason.
+bool reader_has_left() {
+  pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  return poll(&output, 1, 0) == 1 && (output.revents & (POLLERR | POLLHUP)) != 0;
+}
+
 /// Everything written so far must have arrived. A reader that went away early (`| head`) wanted no more: that is no
 /// error.
 int finish_output(int exit_code) {
   errno = 0;
   std::cout.flush();
   const bool flushed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && !std::cout.bad();
-  if (flushed || errno == EPIPE) return exit_code;
+  if (flushed || errno == EPIPE || reader_has_left() || exit_code != kDone)
+    return exit_code;  // a failure has been told of already
   print_error(
       fmt::format("cannot write to standard output{}", errno != 0 ? fmt::format(": {}", std::strerror(errno)) : ""),
       "nothing is missing from files that were written; free some space or write elsewhere");

@@ -101,6 +101,7 @@ MethodEntry reinforcement_method(const char* name, const char* description, decl
       .deploys = true,
       .incremental = true,
       .inapplicable_reason = without_independent_bits,
+      .hyperparameter = "entropy weight",
       .lambdas = {0.1, 0.2, 0.5, 1, 2, 5, 10},  // those that the paper's protocol tries
       .given_lambdas = entropy_weights,
       .resources = resources,

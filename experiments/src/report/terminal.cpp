@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 
 namespace scrm {
@@ -22,15 +23,38 @@ bool has_colour(int descriptor) {
          !(terminal != nullptr && std::string_view(terminal) == "dumb");
 }
 
-/// Columns a cell takes on screen: escape codes take none, and a code point one, however many bytes it has.
+struct CodePoints {
+  char32_t first, last;
+
+  bool hold(char32_t code) const noexcept { return first <= code && code <= last; }
+};
+/// What terminals draw upon the letter before, and what they draw two columns wide: the large blocks of both, by
+/// Unicode's EastAsianWidth and combining classes. The C library knows them in some locales alone.
+constexpr CodePoints kCombining[] = {{0x300, 0x36F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}};
+constexpr CodePoints kWide[] = {{0x1100, 0x115F},   {0x2E80, 0xA4CF},   {0xAC00, 0xD7A3},  {0xF900, 0xFAFF},
+                                {0xFE30, 0xFE6F},   {0xFF01, 0xFF60},   {0xFFE0, 0xFFE6},  {0x1F300, 0x1F64F},
+                                {0x1F680, 0x1F6FF}, {0x1F900, 0x1FAFF}, {0x20000, 0x3FFFD}};
+
+std::size_t columns_of(char32_t code) {
+  const auto holds = [code](const CodePoints& range) { return range.hold(code); };
+  if (std::any_of(std::begin(kCombining), std::end(kCombining), holds)) return 0;
+  return std::any_of(std::begin(kWide), std::end(kWide), holds) ? 2 : 1;
+}
+
+/// Columns a cell takes on screen, whatever bytes its letters have; escape codes take none.
 std::size_t shown_width(std::string_view text) {
   std::size_t width = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\033') {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte == '\033') {
       while (i < text.size() && text[i] != 'm') ++i;
-    } else if ((static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U) {  // not a continuation byte
-      ++width;
+      continue;
     }
+    const int more = byte >= 0xF0U ? 3 : byte >= 0xE0U ? 2 : byte >= 0xC0U ? 1 : 0;
+    char32_t code = more == 0 ? byte : byte & (0x3FU >> more);
+    for (int b = 0; b < more && i + 1 < text.size(); ++b)
+      code = (code << 6U) | (static_cast<unsigned char>(text[++i]) & 0x3FU);
+    width += columns_of(code);
   }
   return width;
 }

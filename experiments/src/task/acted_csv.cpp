@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <system_error>
 
 #include "scrm/engine/schedule/human_bytes.hpp"
 #include "scrm/io/file/error.hpp"
@@ -45,8 +46,11 @@ class CsvFile {
 
  private:
   [[noreturn]] void fail() const {
+    const int reason = errno;
+    // Who reads has seen enough, as `| head` has: the program ends as it does where it prints.
+    if (file_.get() == stdout && reason == EPIPE) throw std::system_error(reason, std::generic_category());
     const char* rest = file_.get() == stdout ? "" : "; nothing appeared under this name";
-    throw Error(ErrorKind::file, fmt::format("cannot write: {}{}", std::strerror(errno), rest), {.file = path_});
+    throw Error(ErrorKind::file, fmt::format("cannot write: {}{}", std::strerror(reason), rest), {.file = path_});
   }
 
   std::string path_;

@@ -14,6 +14,7 @@
 #include "scrm/engine/pass/shard_source.hpp"
 #include "scrm/engine/policy/first_features.hpp"
 #include "scrm/io/file/error.hpp"
+#include "scrm/io/shard/fingerprint.hpp"
 #include "task/data_fingerprint.hpp"
 #include "task/logging_policies.hpp"
 
@@ -47,6 +48,7 @@ class Evaluation {
         options_(request.options),
         task_(task),
         begins_(data_fingerprint(dataset, task)),
+        sample_(request.holdout_of ? sample_fingerprint(dataset) : 0),
         source_(std::move(dataset)) {}
 
   Evaluated run() {
@@ -108,11 +110,21 @@ class Evaluation {
       fail(fmt::format("was learned from {}, and these are others ({}): give --holdout-of the data of its `scrm learn`",
                        counted(training->rows, "row"), counted(source_.rows(), "row")));
     }
+    if (training->sample && *training->sample != sample_) {
+      fail(
+          "was learned from as many rows that begin alike, but not from these in this order, and which were held out "
+          "goes by their numbers: give --holdout-of the files in the order of its `scrm learn`");
+    }
     if (training->holdout == 0) fail("was learned from all of these rows: none were held out");
     if (training->by_cluster && !source_.schema().cluster)
       fail("was learned with whole clusters held out, and these rows have no dataset `cluster`");
     return ~training_rows(source_, training->by_cluster ? SplitUnit::cluster : SplitUnit::row, training->holdout,
                           training->seed, task_.pass("splitting"));
+  }
+
+  RidgeOptions ridge_options() const {
+    return {.skip_bad_rows = options_.skip_bad_rows,
+            .memory_help = "fewer features, or evaluate with an outside model (--model NAME)"};
   }
 
   EvaluationReport judge(Source& rows) {
@@ -122,7 +134,7 @@ class Evaluation {
     } else if (request_.model == kFourier) {
       return judge_with_fourier(rows);
     } else if (request_.model == kRidge) {
-      options.model = fit_ridge_model(rows, {.skip_bad_rows = options.skip_bad_rows}, task_.pass("fitting the model"));
+      options.model = fit_ridge_model(rows, ridge_options(), task_.pass("fitting the model"));
     }
     return evaluate(rows, policies_, options, task_.pass("evaluating"));
   }
@@ -134,7 +146,7 @@ class Evaluation {
     const PassOptions fitting = task_.pass("fitting the model");
     const FourierFeatures map = standardized_fourier(rows, kWidth, 0, options.seed, fitting, options.skip_bad_rows);
     FourierSource mapped(rows, map);
-    options.model = fit_ridge_model(mapped, {.skip_bad_rows = options.skip_bad_rows}, fitting);
+    options.model = fit_ridge_model(mapped, ridge_options(), fitting);
     std::vector<NamedPolicy> policies;
     for (const NamedPolicy& one : policies_)
       policies.push_back({one.name, on_first_features(one.policy, rows.schema().features)});
@@ -162,7 +174,7 @@ class Evaluation {
   const EvaluationRequest& request_;
   EvaluateOptions options_;
   const TaskOptions& task_;
-  std::uint64_t begins_;
+  std::uint64_t begins_, sample_;
   ShardSource source_;
   std::vector<NamedPolicy> policies_;
 };

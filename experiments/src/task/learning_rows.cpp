@@ -5,6 +5,7 @@
 #include "scrm/engine/pass/balance_heuristic_source.hpp"
 #include "scrm/engine/ranks/ranks.hpp"
 #include "scrm/engine/schedule/human_bytes.hpp"
+#include "scrm/io/shard/fingerprint.hpp"
 #include "task/data_fingerprint.hpp"
 #include "task/logging_policies.hpp"
 
@@ -18,7 +19,10 @@ constexpr double kRowsShare = 0.7;
 
 LearningRows::LearningRows(Dataset dataset, const std::vector<PolicyFile>& logging, const MakeFourier& fourier,
                            bool skip_bad_rows, const TaskOptions& task)
-    : fingerprint_(data_fingerprint(dataset, task)), shards_(std::move(dataset)), files_(&shards_) {
+    : fingerprint_(data_fingerprint(dataset, task)),
+      sample_(sample_fingerprint(dataset)),
+      shards_(std::move(dataset)),
+      files_(&shards_) {
   if (!logging.empty()) balance(logging, task);
   if (fourier) expand(fourier, task);
   hold(skip_bad_rows, task);

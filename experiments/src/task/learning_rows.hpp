@@ -29,13 +29,14 @@ class LearningRows {
   /// Every pass reads the shards again.
   bool streamed() const noexcept { return held_ == nullptr; }
   std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+  std::uint64_t sample() const noexcept { return sample_; }
 
  private:
   void balance(const std::vector<PolicyFile>& logging, const TaskOptions& task);
   void expand(const MakeFourier& fourier, const TaskOptions& task);
   void hold(bool skip_bad_rows, const TaskOptions& task);
 
-  std::uint64_t fingerprint_;
+  std::uint64_t fingerprint_, sample_;  // of the files
   ShardSource shards_;
   std::unique_ptr<Source> balanced_, expanded_;
   std::optional<FourierFeatures> fourier_;

@@ -117,6 +117,10 @@ void require_valid(const LearningRequest& request) {
   find_learning_estimator(request.estimator);
   if (!(request.holdout >= 0 && request.holdout < 1))
     throw Error(ErrorKind::usage, fmt::format("--holdout is {}, but must lie in [0, 1)", request.holdout));
+  // A uniform policy has nothing to learn, and files of policies with parameters do not take it for one of these.
+  if (!(request.epsilon >= 0 && request.epsilon < 1))
+    throw Error(ErrorKind::usage, fmt::format("--epsilon is {}, but must lie in [0, 1)", request.epsilon));
+  require_valid(request.options);
 }
 
 Learned learn_from_dataset(LearningRequest request, Dataset dataset,
@@ -142,7 +146,12 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
   context.centred = options.rules.centre_losses;
   charge_policies(options, start.theta.size(), task);
   const SplitUnit unit = split_unit(source.schema());
-  const Training training{source.rows(), request.holdout, options.seed, rows.fingerprint(), unit == SplitUnit::cluster};
+  const Training training{.rows = source.rows(),
+                          .holdout = request.holdout,
+                          .seed = options.seed,
+                          .begins = rows.fingerprint(),
+                          .by_cluster = unit == SplitUnit::cluster,
+                          .sample = rows.sample()};
   const RowMask train = training_rows(source, unit, request.holdout, options.seed, task.pass("splitting"));
   const RowMask held_out = ~train;
   context.held_out_rows = held_out.count();

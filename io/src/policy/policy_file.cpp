@@ -25,7 +25,7 @@ const Names kMixings = {"joint", "label"};
 const Names kKeys = {"kind",  "features", "width",  "bandwidth", "feature_seed", "centre", "spread",
                      "scale", "epsilon",  "mixing", "inputs",    "actions",      "theta",  "training"};
 const Names kFourierKeys = {"width", "bandwidth", "feature_seed", "centre", "spread"};
-const Names kTrainingKeys = {"rows", "holdout", "seed", "begins", "by"};
+const Names kTrainingKeys = {"rows", "holdout", "seed", "begins", "sample", "by"};
 
 /// The text of a policy file on its way to a Policy; every error names the file and a line.
 class PolicyReader {
@@ -277,6 +277,7 @@ void PolicyReader::read_training(Policy& policy) const {
   };
   training.seed = whole("seed");
   training.begins = whole("begins");
+  if (table->get("sample") != nullptr) training.sample = whole("sample");
   if (const toml::node* by = table->get("by")) {
     const std::string unit = by->value<std::string>().value_or("");
     if (unit != "row" && unit != "cluster") fail(by, "training.by", "must be \"row\" or \"cluster\"");

@@ -51,9 +51,11 @@ std::string training_text(const Policy& policy) {
   const Training& training = *policy.training;
   return fmt::format(
       "\n# The rows it was learned from: `scrm evaluate --holdout-of` judges it on those it did not see.\n"
-      "[training]\nrows     = {}\nholdout  = {}\nseed     = {}\nbegins   = {}\n{}",
+      "[training]\nrows     = {}\nholdout  = {}\nseed     = {}\nbegins   = {}\n{}{}",
       training.rows, digits(training.holdout), std::bit_cast<std::int64_t>(training.seed),
-      std::bit_cast<std::int64_t>(training.begins), training.by_cluster ? "by       = \"cluster\"\n" : "");
+      std::bit_cast<std::int64_t>(training.begins),
+      training.sample ? fmt::format("sample   = {}\n", std::bit_cast<std::int64_t>(*training.sample)) : "",
+      training.by_cluster ? "by       = \"cluster\"\n" : "");
 }
 
 const char* name_of(FeatureMap map) {

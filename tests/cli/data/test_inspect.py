@@ -166,6 +166,12 @@ class Inspect(ProgramTest):
         self.assertLessEqual(len(bars), 25)
         self.assertEqual(sum(int(bar.split("%")[0].split()[-2].replace(",", "")) for bar in bars), 1000)
 
+    def test_equal_numbers_have_no_spread(self):
+        # The mean of many tenths is no tenth.
+        path = gaussian_log(self.dir / "a.h5", rows=9000, replace={"context": np.full((9000, 1), 0.1), "propensity": np.full(9000, 0.2)})
+        found = run_json("inspect", path)
+        self.assertEqual((found["propensity"]["sd"], found["context"][0]["sd"]), (0, 0))
+
     def test_remarks_point_at_what_is_odd(self):
         context = np.random.default_rng(0).normal(size=(100, 3))
         context[:, 1] = 4

@@ -51,6 +51,7 @@ class Csv(ActTest):
                            *OPTIONS.get(name, ())).stdout
                 lines = out.read_text().splitlines()
                 out.write_text("\n".join([lines[0] + ",loss"] + [line + ",0.5" for line in lines[1:]]) + "\n")
+                self.assertIn("--reward-column", text)
                 command = text.splitlines()[-1].replace("'", "").split()
                 self.assertEqual(command[:2], ["scrm", "import"])
                 command[command.index("logs")] = str(self.dir / f"{name}-logs")
@@ -85,6 +86,16 @@ class Csv(ActTest):
                     self.assertIn(word, done.stderr)
                 self.assertEqual(sorted(os.listdir(self.dir)), before)
 
+
+    def test_what_is_advised_about_a_field_is_what_act_has(self):
+        table = self.dir / "raw.csv"
+        for value in ("Paris", "", "NA"):
+            table.write_text(f"x,y\n0.5,1\n{value},2\n")
+            said = run("act", self.policy("gaussian"), "--contexts", table, "--context", "x,y", "--seed", 1, "--csv", "-", check=1).stderr
+            self.assertIn("line 3, column 'x': ", said)
+            self.assertIn("--encoding that `scrm import` wrote", said)
+            self.assertNotIn("--categorical", said)
+            self.assertNotIn("--impute", said)
 
     def test_contexts_from_csv_leave_nothing_behind(self):
         (self.dir / "in.csv").write_text("a,b,c\n1,2,3\n")

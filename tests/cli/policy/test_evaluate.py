@@ -163,6 +163,16 @@ class Evaluate(ProgramTest):
         write_log(self.dir / "b.h5", context=x[:0], action=a[:0], loss=y[:0], propensity=p[:0])
         self.assertIn("no rows", run("evaluate", self.dir / "b.h5", "--policy", policy, check=1).stderr)
 
+    def test_what_is_wrong_with_the_command_is_said_before_data_is_opened(self):
+        policy = self.dir / "p.toml"
+        policy.write_text('kind = "uniform"\n')
+        for options, words in ((("--estimator", "wishes"), "wishes"), (("--estimator", "snips,mis-naive"), "come with --logging-policy"),
+                               (("--level", 2), "level is 2"), (("--alpha", -1), "alpha is -1"), (("--clip", 0), "clip is 0"),
+                               (("--replicates", 1), "two replicates")):
+            done = run("evaluate", self.dir / "nowhere.h5", "--policy", policy, *options, check=2)
+            self.assertIn(words, done.stderr)
+            self.assertNotIn("nowhere", done.stderr)
+
     def test_what_cannot_be_evaluated_is_refused_in_words(self):
         x, a, y, p = logs(20, 2, 9)
         write_log(self.dir / "a.h5", context=x, action=a, loss=y, propensity=p)

@@ -6,7 +6,7 @@ labels: cli fast
 import h5py
 import numpy as np
 
-from harness import ProgramTest, main, run, run_json
+from harness import ProgramTest, main, run, run_json, write_log
 from shop_logs import ACTIONS, shop_log
 
 
@@ -71,6 +71,32 @@ class Exploration(ProgramTest):
         quiet = run("act", self.dir / "q.toml", "--contexts", data, "--seed", 1, "--out", self.dir / "again", "--quiet")
         self.assertEqual(quiet.stderr, "")
 
+    def test_acting_warns_of_many_actions_as_soon_as_their_absence_is_no_chance(self):
+        policy, rows = self.dir / "many.toml", 3000
+        data = self.dir / "contexts.h5"
+        with h5py.File(data, "w") as file:
+            file.attrs.update(format="scrm-log", format_version=1, action_kind="categorical", num_actions=1000)
+            file["context"] = np.zeros((rows, 1))
+
+        def warning(epsilon, first_score):
+            policy.write_text(f'kind = "softmax"\nepsilon = {epsilon}\ntheta = {[[first_score, 0.0]] + [[0.0, 0.0]] * 999}\n')
+            return run("act", policy, "--contexts", data, "--seed", 1, "--csv", self.dir / "x.csv", "--overwrite").stderr
+
+        self.assertEqual(warning(0.0, 0.0), "")  # 5 % of the actions have not had their turn in 3,000 uniform draws
+        self.assertRegex(warning(0.1, 60.0), r"7\d\d actions of 1,000 never taken \(")
+
+    def test_one_action_alone_leaves_nothing_to_learn(self):
+        random = np.random.default_rng(0)
+        data = write_log(self.dir / "one.h5", action_kind="categorical", num_actions=1, context=random.normal(size=(60, 2)),
+                         action=np.zeros(60, np.int32), loss=random.normal(size=60), propensity=np.ones(60))
+        done = run("learn", data, "--lambda", 1, "--out", self.dir / "one.toml")
+        self.assertIn("there was nothing to learn", done.stderr)
+        self.assertNotIn("vanished", done.stderr)
+        shown = run("inspect", data).stdout
+        self.assertRegex(shown, r"(?m)^ +1 +60 +100\.0 %")  # and not from 1 to 2
+        self.assertNotIn("– 2", shown)
+        self.assertEqual(run("act", self.dir / "one.toml", "--contexts", data, "--seed", 1, "--csv", "-").stdout.splitlines()[1][-4:], ",0,1")
+
     def test_held_out_rows_are_remembered(self):
         policy = self.dir / "p.toml"
         learned = run_json("learn", self.data, "--lambda", 1, "--estimator", "ips", "--holdout", 0.3, "--seed", 5,
@@ -84,6 +110,20 @@ class Exploration(ProgramTest):
         whole = run_json("evaluate", self.data, "--policy", policy, "--estimator", "ips")
         self.assertGreater(whole["rows"], judged["rows"])
         self.assertRegex(whole["policies"][0]["diagnostics"]["warnings"][0], "learned from these rows.*--holdout-of")
+
+    def test_files_in_another_order_are_not_taken_for_held_out_ones(self):
+        files = [shop_log(self.dir / f"{i}.h5", outcome="reward", seed=i) for i in range(5)]
+        policy = self.dir / "p.toml"
+        run("learn", *files, "--lambda", 1, "--out", policy)
+        run("evaluate", *files, "--holdout-of", policy)
+        for first, second in ((1, 2), (2, 3), (3, 4), (1, 4)):  # those of the first file are looked at in full
+            moved = list(files)
+            moved[first], moved[second] = moved[second], moved[first]
+            self.assertIn("in the order of", run("evaluate", *moved, "--holdout-of", policy, check=1).stderr)
+        # Files of before do not say; whichever way rows are split and whatever is said of their sign is no other order.
+        text = policy.read_text()
+        policy.write_text("".join(line for line in text.splitlines(True) if not line.startswith("sample")))
+        run("evaluate", *files, "--holdout-of", policy)
 
     def test_other_rows_are_not_taken_for_held_out_ones(self):
         policy = self.dir / "p.toml"

@@ -68,9 +68,9 @@ class Learn(ProgramTest):
                    *options, "--l2", "auto")
         self.assertIn("l2 by three random splits", done.stdout)
         self.assertRegex(done.stdout, r"snips with lambda = 1 \(penalty se\), l2 = ")
-        for wrong, words in ((["--l2", "some"], "must be a number or 'auto'"), (["--l2", "-1"], "l2 must be zero or above"),
+        for wrong, words in ((["--l2", "some"], "must be a number or 'auto'"), (["--l2", "-1"], "but must be zero or above"),
                              (["--l2-grid", "0,1"], "it needs --l2 auto"),
-                             (["--l2", "auto", "--l2-grid", "1,-1"], "l2 must be zero or above")):
+                             (["--l2", "auto", "--l2-grid", "1,-1"], "but must be zero or above")):
             done = run("learn", self.dir / "logs.h5", "--out", self.dir / "wrong.toml", *wrong, check=2)
             self.assertIn(words, done.stderr)
 
@@ -178,10 +178,41 @@ class Learn(ProgramTest):
 
     def test_what_is_wrong_with_the_command_is_said_before_data_is_opened(self):
         for options, words in ((("--estimator", "wishes"), "wishes"), (("--holdout", 1.5), "--holdout is 1.5"),
-                               (("--holdout", "nan"), "--holdout is nan")):
+                               (("--holdout", "nan"), "--holdout is nan"), (("--lambda", -1), "lambda is -1"),
+                               (("--lambda-grid", "1,-2"), "lambda is -2"), (("--l2", -1), "l2 is -1"),
+                               (("--l2", "auto", "--l2-grid", "-1"), "l2 is -1"), (("--alpha", -1), "alpha is -1"),
+                               (("--clip", 0), "clip is 0"), (("--restarts", 0), "restarts is 0"),
+                               (("--epsilon", 1), "--epsilon is 1"), (("--epsilon", -0.1), "--epsilon is -0.1")):
             done = run("learn", self.dir / "nowhere.h5", *options, "--out", self.dir / "new.toml", check=2)
             self.assertIn(words, done.stderr)
             self.assertNotIn("nowhere", done.stderr)
+
+    def test_a_limit_of_iterations_holds_for_each_search_and_the_searches_are_counted(self):
+        limited = ("learn", self.dir / "logs.h5", "--lambda", 1, "--max-iter", 1, "--overwrite", "--out", self.dir / "m.toml")
+        for restarts, searches in ((1, 2), (3, 6)):  # each start in two kinds of coordinates
+            said = run(*limited, "--restarts", restarts).stdout.splitlines()[0]
+            self.assertRegex(said, f"at the iteration limit after {searches} iterations, .* evaluations in {searches} searches$")
+            self.assertEqual(run_json(*limited, "--restarts", restarts)["iterations"], searches)
+        said = run(*limited, "--start", self.dir / "start.toml", "--bound", "-5:5").stdout.splitlines()[0]
+        self.assertRegex(said, r"after 1 iteration, \d+ evaluations$")
+        self.assertIn("Iterations of each search", " ".join(run("learn", "--help").stdout.split()))
+
+    def test_a_minimum_that_is_not_the_lowest_is_not_printed_without_a_word(self):
+        # Two wells, the deeper one at 2; the start lies in the other.
+        action = np.random.default_rng(3).normal(0, 2, 20_000)
+        loss = -np.exp(-((action - 2) ** 2) / 0.2) - 0.6 * np.exp(-((action + 2) ** 2) / 0.2)
+        data = write_log(self.dir / "wells.h5", context=np.zeros((20_000, 0)), action=action, loss=loss,
+                         propensity=np.exp(-action**2 / 8) / np.sqrt(8 * np.pi))
+        start, out = self.dir / "well.toml", self.dir / "out.toml"
+        start.write_text('kind = "gaussian"\nscale = 0.3\ntheta = [-2.1]\n')
+        learn = ("learn", data, "--start", start, "--lambda", 0, "--out", out, "--overwrite")
+        stuck, free = run_json(*learn), run_json(*learn, "--restarts", 12)
+        self.assertAlmostEqual(stuck["theta"][0], -2, delta=0.1)
+        self.assertAlmostEqual(free["theta"][0], 2, delta=0.1)
+        self.assertLess(free["objective"], stuck["objective"] - 0.1)
+        word = f"another search ended at an objective of {stuck['objective']:.4f} instead of {free['objective']:.4f}"
+        self.assertTrue(any(word in warning for warning in free["warnings"]), free["warnings"])
+        self.assertIn(word, run(*learn, "--restarts", 12).stderr)
 
     def test_rows_that_are_all_held_out_are_told_which_option_would_help(self):
         data = write_log(self.dir / "two.h5", context=self.x[:2], action=self.a[:2], loss=self.y[:2], propensity=self.p[:2])
@@ -201,6 +232,14 @@ class Learn(ProgramTest):
                     self.assertRegex(done.stdout + done.stderr,
                                      "only one row to learn from|no rows to learn from|cannot be split|written to", rows)
                     self.assertNotIn("squared", done.stderr)
+
+    def test_what_is_advised_about_rows_held_out_is_what_evaluate_has(self):
+        rare = np.zeros(len(self.y))
+        rare[:: len(rare) // 5] = 1
+        data = write_log(self.dir / "rare.h5", context=self.x, action=self.a, loss=rare, propensity=self.p)
+        said = run("learn", data, "--lambda", 1, "--out", self.dir / "rare.toml").stderr
+        self.assertRegex(said, "held out: .* decides?, .* or evaluate with --outcome-range and --interval cressie-read")
+        run("evaluate", data, "--holdout-of", self.dir / "rare.toml", "--outcome-range", "0:1", "--interval", "cressie-read")
 
     def test_losses_whose_squares_vanish_are_refused(self):
         for size, code in ((1e-140, 0), (1e-160, 1), (1e-300, 1)):

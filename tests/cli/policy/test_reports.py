@@ -124,6 +124,20 @@ class Bars(ProgramTest):
         self.assertRegex(shown.splitlines()[0], r"^(\x1b\[33m)?warning:")
         self.assertNotIn("━", shown)
 
+    def test_that_of_learning_says_how_long_it_takes_and_never_goes_back(self):
+        logs = self.dir / "logs"
+        run("simulate", "categorical", "--rows", 10_000, "--actions", 30, "--seed", 1, "--out", logs)
+        said = on_terminal("learn", str(logs), "--max-iter", "40", "--out", str(self.dir / "p.toml"))
+        bars = re.findall(r"learning [━─]+ +(\d+) %  (\d[\d.]* (?:s|min)[^\r]*) left", said)
+        self.assertGreater(len(bars), 3)  # ten a second, and this takes a second or more
+        shares = [int(share) for share, _ in bars]
+        self.assertEqual(shares, sorted(shares))
+        shown = re.sub(r"[^\n]*\r\x1b\[K", "", said)
+        self.assertRegex(re.sub(r"\x1b\[\d*m", "", shown), "^(warning|lambda by three random splits)")
+        self.assertNotIn("━", shown)
+        quiet = on_terminal("learn", str(logs), "--lambda", "1", "--quiet", "--out", str(self.dir / "q.toml"))
+        self.assertNotIn("━", quiet)
+
 
 if __name__ == "__main__":
     harness.main()

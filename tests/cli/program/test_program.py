@@ -72,6 +72,10 @@ class WrongUsage(unittest.TestCase):
                 ((*learn, "--features", "linera"), ("linear", "quadratic"), "linear"),
                 ((*learn, "--mixing", "lable"), ("label", "joint"), "label"),
                 ((*learn, "--penalty", "sf"), ("sd", "se"), None),
+                ((*learn, "--kind", "gausian"), ("gaussian", "softmax"), "gaussian"),
+                (("import", "x.csv", "--out", "o", "--action-kind", "catgorical"), ("continuous", "multilabel"), "categorical"),
+                (("import", "x.csv", "--out", "o", "--impute", "man"), ("mean", "zero", "error"), "mean"),
+                (("act", "p.toml", "--contexts", "x", "--seed", 1, "--out", "o", "--compress", "gzp"), ("gzip", "none"), "gzip"),
                 (("import", "x.csv", "--out", "o", "--format", "cvs"), ("csv", "arff", "libsvm"), None)):
             with self.subTest(args=args):
                 said = run(*args, check=2).stderr.splitlines()[0]
@@ -109,11 +113,12 @@ class Output(unittest.TestCase):
             self.assertIn("cannot write to standard output", done.stderr)
 
     def test_a_reader_that_left_is_no_error(self):
-        read_end, write_end = os.pipe()
-        os.close(read_end)
-        done = subprocess.run([harness.PROGRAM, "--help"], stdout=write_end, stderr=subprocess.PIPE, text=True)
-        os.close(write_end)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for args in (["--help"], ["evaluate", "--help"], ["man"], ["completion", "bash"]):  # less than a buffer, and more
+            read_end, write_end = os.pipe()
+            os.close(read_end)
+            done = subprocess.run([harness.PROGRAM, *args], stdout=write_end, stderr=subprocess.PIPE, text=True)
+            os.close(write_end)
+            self.assertEqual((args, done.returncode, done.stderr), (args, 0, ""))
 
 
 class OpenBlas(unittest.TestCase):

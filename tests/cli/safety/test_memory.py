@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 import harness
-from harness import ProgramTest, write_log
+from harness import ProgramTest, run, write_log
 
 MIB = 1 << 20
 
@@ -112,6 +112,16 @@ class Evaluate(MemoryTest):
         data = self.write_rows("rows.h5", 40_000, 5)
         named = [word for i in range(40) for word in ("--policy", self.write_policy(f"{i}.toml", 5, first=i / 100))]
         self.assertEqual(self.run_within(64, "evaluate", data, *named, *model), "done")
+
+    def test_a_model_that_does_not_fit_is_refused_with_what_the_command_has(self):
+        logs, policy = self.dir / "wide", self.dir / "first.toml"
+        run("simulate", "categorical", "--rows", 300, "--actions", 40, "--sparse-features", 20000, "--density", 1e-4, "--seed", 1,
+            "--out", logs, "--policy-out", policy)
+        learning = run("learn", logs, "--estimator", "dr", "--lambda", 0, "--memory", "128M", "--out", self.dir / "x.toml", check=1)
+        self.assertIn("an estimator without a model", learning.stderr)
+        self.assertNotIn("--model", learning.stderr)
+        evaluating = run("evaluate", logs, "--policy", policy, "--model", "ridge", "--memory", "128M", check=1)
+        self.assertIn("an outside model (--model NAME)", evaluating.stderr)
 
     def test_many_actions(self):
         for actions in (4_000, 10_000, 100_000):

@@ -283,6 +283,20 @@ class Waiting(OutputTest):
         process.stderr.close()
         self.assertTrue((self.dir / "new/part-00000.h5").exists())
 
+    def test_a_reader_that_has_seen_enough_of_acted_rows_is_no_error(self):
+        (self.dir / "p.toml").write_text('kind = "gaussian"\nscale = 1.0\ntheta = [0.0]\n')
+        act = [PROGRAM, "act", "p.toml", "--contexts", "contexts", "--seed", "1", "--csv", "-"]
+        for rows in ("50", "50000"):  # all of it within the first write, and much more
+            run("simulate", "gaussian", "--rows", rows, "--overwrite", "--out", self.dir / "contexts")
+            process = subprocess.Popen(act, cwd=self.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            process.stdout.close()
+            self.assertEqual((process.stderr.read(), process.wait(timeout=60)), (b"", 0))
+            process.stderr.close()
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run(act, cwd=self.dir, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stderr.count("error:")), (1, 1), done.stderr)
+            self.assertIn("No space left", done.stderr)
+
 
 class Arithmetic(SweepTest):
     OTHER = {"SCRM_ISA": "SSE4", "OPENBLAS_CORETYPE": "Nehalem"}

@@ -1,6 +1,7 @@
 """`scrm sweep` with ppo and trpo: what their runs leave in the archive, that they learn, and what is refused."""
 # labels: slow cli
 
+import h5py
 import numpy as np
 
 from harness import main, run
@@ -92,6 +93,27 @@ class Reinforcement(SweepTest):
                 self.assertIn("use a smaller learning rate", columns["message"][i])
         for method in ("ppo", "trpo"):
             self.assertEqual({columns["status"][i] for i in self.of(columns, method=method)}, {"ok"})
+
+    def test_tables_call_the_entropy_weight_by_its_name(self):
+        sweep = self.dir / "named.toml"
+        sweep.write_text('environments = ["pricing"]\nmethods = ["scrm", "ppo", "mine"]\nseeds = 1\nrollouts = 2\nlambdas = [0.1, 1]\n'
+                         'entropy_weights = [0.2, 0.3]\n[method.mine]\nlike = "trpo"\n')
+        archive = self.dir / "named.h5"
+        for shown in (run("sweep", sweep, "--out", archive).stdout, run("inspect", archive).stdout):
+            lines = [line for line in shown.splitlines() if line.startswith(("environment", "pricing", " " * 8))]
+            self.assertRegex(lines[0], "^environment  method  lambda  entropy weight  loss")
+            at = lines[0].index("entropy weight")
+            self.assertRegex(lines[1][:at], r"scrm +(0\.1|1) *$")
+            self.assertEqual([(line[13:17].strip(), line[at:at + 5].strip() != "") for line in lines[1:]],
+                             [("scrm", False), ("ppo", True), ("mine", True)])
+        run("report", archive, "--out", self.dir / "page")
+        losses, tried = ((self.dir / "page" / "tables" / f"{name}.md").read_text() for name in ("losses", "hyperparameters"))
+        for method, name in (("scrm", "λ"), ("ppo", "entropy weight"), ("mine", "entropy weight")):
+            self.assertRegex(losses, rf"\| {method} \| [^|]*\[{name} = 0?\.?\d+\](\*\*)? \|")
+            self.assertRegex(tried, rf"\| pricing \| {method} \| {name} = ")
+        with h5py.File(archive) as file:
+            self.assertIn("hyperparameter", file["runs"])  # what outsiders read keeps its name
+            self.assertIn("lambda_rule", file["runs"])
 
     def test_joint_mixing_is_left_out_with_a_word(self):
         path = self.dir / "joint.h5"

@@ -50,6 +50,20 @@ TEST_CASE("human_number: four to six significant digits, whatever the size") {
   CHECK(human_number(-std::numeric_limits<double>::infinity()) == "-inf");
 }
 
+TEST_CASE("table: letters of two columns and accents of none are counted as they are drawn") {
+  Table table({"item", "rows"}, {Table::Align::left, Table::Align::right});
+  table.add({"漢字", "1"});
+  table.add({"한국 😀", "2"});
+  table.add({"e\u0301te", "3"});
+  table.add({"größe", "4"});
+  CHECK(table.text(0) ==
+        "item     rows\n"
+        "漢字        1\n"
+        "한국 😀     2\n"
+        "e\u0301te         3\n"
+        "größe       4\n");
+}
+
 TEST_CASE("table: columns line up by what is shown, not by bytes") {
   Table table({"name", "value"}, {Table::Align::left, Table::Align::right});
   table.add({"π", "3.14"});

@@ -73,16 +73,17 @@ class ConjugateFit {
         units_(units),
         rows_(shape, units, folds, options.rows),
         size_(static_cast<std::size_t>(shape.context_width) * static_cast<std::size_t>(rows_.outputs())),
+        memory_help_(options.memory_help),
         pass_(pass) {
     // Solutions and directions of every penalty, in every fold, a few vectors more, and solutions that were kept.
     MemoryLedger ledger(pass.memory);
     ledger.charge((3 * kPenalties + 6) * Folds::kCount * size_ * sizeof(double), "a ridge model of many features",
-                  kRidgeMemoryHelp);
+                  options.memory_help);
     // Where there is room for them beside all else.
     constexpr std::size_t kHeldShare = 4;
     const std::size_t held = DesignRows::held_bytes(shape, source);
     if (held > 0 && (pass.memory == 0 || held <= ledger.left() / kHeldShare)) {
-      ledger.charge(held, "weights of rows that share contexts", kRidgeMemoryHelp);
+      ledger.charge(held, "weights of rows that share contexts", options.memory_help);
       rows_.hold(source);
     }
     pass_.memory = ledger.left();
@@ -216,7 +217,7 @@ class ConjugateFit {
                                std::span<const Vector> thetas) {
     Vector means;
     for (const LeftOut& one : left_out) means.push_back(mean_without(one));
-    const FoldProducts reduction(rows_, source_.schema(), size_, left_out, thetas, means);
+    const FoldProducts reduction(rows_, source_.schema(), size_, left_out, thetas, means, memory_help_);
     const PassResult result = run_pass(source_, reduction, pass_);
     const Vector& sums = static_cast<const FoldProducts::Sums&>(*result.sums).values;
     std::vector<Vector> out;
@@ -283,6 +284,7 @@ class ConjugateFit {
   const RidgeUnits& units_;
   DesignRows rows_;
   std::size_t size_;
+  const char* memory_help_;
   PassOptions pass_;
   std::array<double, Folds::kCount> fold_rows_{}, fold_loss_{};
   FoldRanges ranges_;

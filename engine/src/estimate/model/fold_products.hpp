@@ -45,8 +45,8 @@ class FoldProducts final : public SizedReduction {
   };
 
   FoldProducts(const DesignRows& rows, const Schema& schema, std::size_t size, std::span<const LeftOut> left_out,
-               std::span<const Vector> thetas, std::span<const double> means)
-      : rows_(rows), size_(size), left_out_(left_out), means_(means) {
+               std::span<const Vector> thetas, std::span<const double> means, const char* memory_help)
+      : rows_(rows), size_(size), left_out_(left_out), means_(means), memory_help_(memory_help) {
     for (const Vector& theta : thetas) matrices_.emplace_back(scorer(theta, rows.outputs()), schema);
   }
 
@@ -57,7 +57,7 @@ class FoldProducts final : public SizedReduction {
     bytes.fixed = 2 * left_out_.size() * size_ * sizeof(double);
     bytes.partial = left_out_.size() * size_ * sizeof(double);
     bytes.scratch = (2 * outputs * kBlockRows + size_ + kBlockRows) * sizeof(double);
-    bytes.help = kRidgeMemoryHelp;
+    bytes.help = memory_help_;
     return bytes;
   }
 
@@ -111,6 +111,7 @@ class FoldProducts final : public SizedReduction {
   std::size_t size_;
   std::span<const LeftOut> left_out_;
   std::span<const double> means_;
+  const char* memory_help_;
   std::vector<ScoreMatrix> matrices_;
   mutable Pool<PolicyScratch> scratch_;
 };

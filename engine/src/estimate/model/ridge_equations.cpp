@@ -194,7 +194,7 @@ ReductionBytes RidgeReduction::bytes() const {
   bytes.partial = Folds::kCount * static_cast<std::size_t>(count_) * side * side * sizeof(double);
   bytes.scratch = (static_cast<std::size_t>(rows_at_once()) * side + (is_small() ? side * side : 0)) * sizeof(double) +
                   (Folds::kCount * static_cast<std::size_t>(count_) + kBlockRows) * sizeof(int);
-  bytes.help = kRidgeMemoryHelp;
+  bytes.help = memory_help_;
   return bytes;
 }
 

@@ -12,6 +12,7 @@
 #include "estimate/model/ridge_shape.hpp"
 #include "pass/pass_plan.hpp"
 #include "pass/pool.hpp"
+#include "scrm/engine/estimate/ridge_model.hpp"
 #include "scrm/engine/pass/row_mask.hpp"
 #include "scrm/engine/policy/target_policy.hpp"
 
@@ -40,12 +41,18 @@ struct RidgeSums {
   void transfer(ByteStream& bytes);
 };
 
-/// Sums up equations [first, first + count) over the rows that count; all of them where `mask` is null.
+/// Sums up equations [first, first + count) over the rows that count.
 class RidgeReduction final : public SizedReduction {
  public:
-  RidgeReduction(const RidgeShape& shape, const RidgeUnits& units, const Folds& folds, const RowMask* mask, int first,
-                 int count)
-      : shape_(shape), units_(units), folds_(folds), mask_(mask), first_(first), count_(count) {}
+  RidgeReduction(const RidgeShape& shape, const RidgeUnits& units, const Folds& folds, const RidgeOptions& options,
+                 int first, int count)
+      : shape_(shape),
+        units_(units),
+        folds_(folds),
+        mask_(options.rows),
+        memory_help_(options.memory_help),
+        first_(first),
+        count_(count) {}
 
   struct Sums final : Partial {
     RidgeSums sums;
@@ -73,6 +80,7 @@ class RidgeReduction final : public SizedReduction {
   const RidgeUnits& units_;
   const Folds& folds_;
   const RowMask* mask_;
+  const char* memory_help_;
   int first_, count_;
   mutable Pool<Scratch> scratch_;
 };

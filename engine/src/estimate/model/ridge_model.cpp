@@ -45,7 +45,7 @@ ScoreMatrix raw_matrix(const RidgeShape& shape, const RidgeUnits& units, const S
 int equations_at_once(const Source& source, const RidgeShape& shape, const RidgeUnits& units, const Folds& folds,
                       const PassOptions& pass) {
   for (int count = shape.equations; count > 1; count = (count + 1) / 2) {
-    if (fits_all_threads(source, RidgeReduction(shape, units, folds, nullptr, 0, count).bytes(), pass)) return count;
+    if (fits_all_threads(source, RidgeReduction(shape, units, folds, {}, 0, count).bytes(), pass)) return count;
   }
   return 1;
 }
@@ -75,7 +75,7 @@ SolvedRidge solve_all(Source& source, const RidgeShape& shape, const RidgeUnits&
   const int at_once = equations_at_once(source, shape, units, folds, pass);
   for (int first = 0; first < shape.equations; first += at_once) {
     const int count = std::min(at_once, shape.equations - first);
-    const RidgeReduction reduction(shape, units, folds, options.rows, first, count);
+    const RidgeReduction reduction(shape, units, folds, options, first, count);
     const PassResult result = run_pass(source, reduction, pass);
     if (!options.skip_bad_rows) require_no_bad_rows(result.audit);
     const RidgeSums& sums = static_cast<const RidgeReduction::Sums&>(*result.sums).sums;
@@ -138,7 +138,7 @@ std::shared_ptr<const OutcomeModel> fit_ridge_model(Source& source, const RidgeO
   ledger.charge(2 * weights + static_cast<std::size_t>(solvers) * solve_ridge_bytes(shape),
                 fmt::format("a ridge model with {} features{}", shape.width(),
                             shape.equations > 1 ? fmt::format(" for each of {} actions", shape.equations) : ""),
-                kRidgeMemoryHelp);
+                options.memory_help);
   PassOptions inner = pass;
   inner.memory = ledger.left();
   const SolvedRidge solved = solve_all(source, shape, units, folds, options, inner);

@@ -9,9 +9,6 @@
 
 namespace scrm {
 
-/// What helps where a ridge model does not fit into memory.
-inline constexpr const char* kRidgeMemoryHelp = "fewer features, or evaluate with an outside model (--model NAME)";
-
 /// What a quantity is centred on, and its unit.
 struct RidgeUnit {
   double centre = 0, scale = 1;

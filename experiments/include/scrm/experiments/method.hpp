@@ -75,6 +75,8 @@ struct MethodEntry {
   /// Why it cannot play in an environment under these options, such as "its actions are not bits"; empty where it can.
   /// Such pairs are left out of sweeps. Null: it can play everywhere.
   std::string (*inapplicable_reason)(const ProblemFactory&, const RunOptions&) = nullptr;
+  /// What its λ is called where it is none, in tables and reports.
+  std::string hyperparameter = "lambda";
   /// Its own λ, in place of the sweep's `lambdas`, unless the options have others for it.
   std::vector<double> lambdas = {};
   /// Where these others are; null: bandit_lambdas.

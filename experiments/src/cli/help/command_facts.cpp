@@ -16,16 +16,6 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-/// The words of a CLI::IsMember, from what it answers a word that is none of them.
-std::vector<std::string> member_words(const CLI::Validator& validator) {
-  std::string none = "\x01";
-  const std::string answer = validator(none);
-  const std::size_t open = answer.find(" not in {");
-  if (open == std::string::npos || answer.back() != '}') return {};
-  const std::size_t first = answer.find('{', open) + 1;
-  return split(answer.substr(first, answer.size() - first - 1), ',');
-}
-
 /// The value as help shows it, without the check that CLI11 adds behind a colon (N:INT in [1 - 9], HOW:{gzip,none}).
 std::string value_name(const CLI::Option& option) {
   std::string shown = option.get_type_name();
@@ -67,11 +57,6 @@ OptionFacts option_facts(CLI::Option& option) {
   out.description = option.get_description();
   out.group = option.get_group();
   out.choices = suggested_words(option);
-  for (int v = 0; out.choices.empty(); ++v) {
-    const CLI::Validator* validator = validator_at(option, v);
-    if (validator == nullptr) break;
-    out.choices = member_words(*validator);
-  }
   if (out.choices.empty()) out.choices = named_words(out.value);
   out.takes_path = names_path(out.value);
   out.is_list = option.get_delimiter() != '\0';

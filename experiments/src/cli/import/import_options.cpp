@@ -1,5 +1,7 @@
 #include "cli/import/import_options.hpp"
 
+#include "cli/options/choice.hpp"
+
 namespace scrm {
 namespace {
 
@@ -65,14 +67,14 @@ void add_encoding_options(CLI::App& command, ImportOptions& options) {
   command
       .add_option("--unseen", options.unseen,
                   "A category that the encoding does not have: other (default) gives it a feature, error refuses it")
-      ->check(CLI::IsMember({"other", "error"}))
+      ->check(one_of({"other", "error"}))
       ->type_name("other|error")
       ->group(group);
   command
       .add_option("--impute", options.impute,
                   "What stands for missing features: mean, zero (with one more feature that says where), or error "
                   "(default)")
-      ->check(CLI::IsMember({"mean", "zero", "error"}))
+      ->check(one_of({"mean", "zero", "error"}))
       ->type_name("mean|zero|error")
       ->group(group);
   command
@@ -87,7 +89,7 @@ void add_other_options(CLI::App& command, ImportOptions& options) {
   CsvImport& import = options.import;
   options.action_kind_flag =
       command.add_option("--action-kind", options.action_kind, "continuous, categorical or multilabel")
-          ->check(CLI::IsMember({"continuous", "categorical", "multilabel"}))
+          ->check(one_of({"continuous", "categorical", "multilabel"}))
           ->type_name("KIND");
   command
       .add_option("--num-actions", import.num_actions,
@@ -135,7 +137,7 @@ void add_import_options(CLI::App& command, ImportOptions& options) {
                   "dictionary of Open Bandit Pipeline, saved "
                   "with numpy.savez (context, action, reward, pscore; options of columns name other arrays); arff, "
                   "libsvm: labelled data. Default as the file's name says")
-      ->check(CLI::IsMember({"csv", "obd", "npz", "arff", "libsvm"}))
+      ->check(one_of({"csv", "obd", "npz", "arff", "libsvm"}))
       ->type_name("FORMAT");
   command.add_option("--out", options.out, "An .h5 file; csv: or a folder for part-00000.h5, part-00001.h5, ...")
       ->required()

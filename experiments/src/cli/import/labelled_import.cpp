@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "cli/options/choice.hpp"
 #include "report/clock.hpp"
 #include "report/terminal.hpp"
 #include "report/text/labelled_text.hpp"
@@ -58,12 +59,12 @@ LabelledFlags add_labelled_options(CLI::App& command, LabelledImport& import) {
           ->type_name("D")
           ->group(group));
   flags.libsvm.push_back(command.add_option("--first-label", import.first_label, "libsvm: number of the first label")
-                             ->check(CLI::IsMember({"auto", "0", "1"}))
+                             ->check(one_of({"auto", "0", "1"}))
                              ->type_name("auto|0|1")
                              ->group(group));
   flags.libsvm.push_back(
       command.add_option("--first-feature", import.first_feature, "libsvm: number of the first feature")
-          ->check(CLI::IsMember({"auto", "0", "1"}))
+          ->check(one_of({"auto", "0", "1"}))
           ->type_name("auto|0|1")
           ->group(group));
   return flags;

@@ -63,7 +63,7 @@ std::vector<Series> series_by_rollout(const EnvironmentSummary& environment, con
 
 std::string lambda_note(const SweepCell& cell) {
   if (cell.lambda_rule != "given") return "";
-  std::string text = fmt::format("λ = {:g}", cell.hyperparameter);
+  std::string text = fmt::format("{} = {:g}", has_lambda(cell) ? "λ" : cell.hyperparameter_name, cell.hyperparameter);
   if (cell.l2.value_or(0) != 0) text += ", l2 = " + l2_text(cell);
   return text;
 }
@@ -102,8 +102,9 @@ ReportTable loss_table(const SweepSummary& summary) {
   }
   if (hindsight)
     table.notes.emplace_back(
-        "A λ in brackets is the best of the list by its mean test loss: a choice in hindsight, which nobody has when a "
-        "policy is to be learned. Lines with “auto λ” choose it from the logs alone.");
+        "A number in brackets is the best of the list by its mean test loss: a choice in hindsight, which nobody has "
+        "when a "
+        "policy is to be learned. Lines with “auto λ” choose λ from the logs alone.");
   table.values = {{"environment", "method", "lambda_rule", "lambda", "l2", "mean", "sd", "runs", "failed"}};
   for (const EnvironmentSummary& environment : summary.environments) {
     for (const SummaryLine& line : environment.lines) {
@@ -120,10 +121,11 @@ ReportTable loss_table(const SweepSummary& summary) {
 }
 
 ReportTable hyperparameter_table(const SweepSummary& summary) {
-  ReportTable table{.name = "hyperparameters",
-                    .caption = "Every hyper-parameter that was tried, mean ± standard deviation over seeds.",
-                    .columns = {{"environment"}, {"method"}, {"λ"}, {"loss", true}, {"seeds", true}, {""}},
-                    .rows = {}};
+  ReportTable table{
+      .name = "hyperparameters",
+      .caption = "Every hyper-parameter that was tried, mean ± standard deviation over seeds.",
+      .columns = {{"environment"}, {"method"}, {"hyper-parameter"}, {"loss", true}, {"seeds", true}, {""}},
+      .rows = {}};
   for (const SweepCell& cell : summary.cells) {
     if (cell.lambda_rule.empty()) continue;
     const std::string note = lambda_note(cell);

@@ -211,7 +211,9 @@ std::string histogram_text(const Inspection& inspection) {
               {Align::right, Align::left, Align::right, Align::right, Align::left});
   for (const Bar& one : bars) {
     const auto rows = static_cast<double>(one.rows);
-    table.add({one.low, "– " + one.high, with_commas(one.rows),
+    // Probabilities of one are no range.
+    const bool certain = one.low == "1" && inspection.schema.action_kind != ActionKind::continuous;
+    table.add({one.low, certain ? "" : "– " + one.high, with_commas(one.rows),
                percent(rows / static_cast<double>(inspection.summary.rows)), bar(rows / static_cast<double>(longest))});
   }
   return "\n" + table.text(2);

@@ -193,7 +193,11 @@ std::vector<std::string> learning_warnings(const LearnOutcome& outcome, const Le
   std::vector<std::string> warnings;
   const ObjectiveValue& value = outcome.learned.value;
   const MinimizeStatus status = outcome.learned.search.status;
-  if (status == MinimizeStatus::zero_gradient) {
+  if (status == MinimizeStatus::zero_gradient && value.ess && *value.ess >= 1) {
+    warnings.push_back(
+        "the gradient is zero at the start, where weights are not: no policy of this kind does anything else on these "
+        "rows, so there was nothing to learn");
+  } else if (status == MinimizeStatus::zero_gradient) {
     warnings.push_back(
         "the gradient is zero at the start: every weight has vanished there; start nearer to the logged "
         "actions with --start, or use a larger --scale");
@@ -265,11 +269,12 @@ std::string learning_text(const LearnReport& report, const std::vector<LearnOutc
   if (!report.l2_scores.empty()) text += scores_table(report.l2_scores, true, context.outcome);
   for (const LearnOutcome& outcome : outcomes) {
     const LearnedPolicy& learned = outcome.learned;
-    text += fmt::format("{} with lambda = {} (penalty {}){}: {} after {}, {}\n", context.estimator,
+    text += fmt::format("{} with lambda = {} (penalty {}){}: {} after {}, {}{}\n", context.estimator,
                         human_number(learned.lambda), name_of(kPenaltyNames, context.penalty),
                         report.l2_scores.empty() ? "" : fmt::format(", l2 = {}", human_number(learned.l2)),
                         to_string(learned.search.status), counted(learned.search.iterations, "iteration"),
-                        counted(learned.search.evaluations, "evaluation"));
+                        counted(learned.search.evaluations, "evaluation"),
+                        learned.searches > 1 ? fmt::format(" in {} searches", learned.searches) : "");
     text += path_table(learned.path, context.outcome);
     const bool reward = context.outcome == Outcome::reward;
     text += fmt::format("\n  {} on {}: {} (the logged actions {} {})\n", reward ? "reward" : "risk",

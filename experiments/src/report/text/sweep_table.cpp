@@ -11,6 +11,7 @@
 
 #include "report/terminal.hpp"
 #include "report/text/json_number.hpp"
+#include "scrm/experiments/method.hpp"
 #include "scrm/kernels/weights/moments.hpp"
 
 namespace scrm {
@@ -21,7 +22,16 @@ std::optional<double> l2_of(const RunRecord& run) {
   return found != run.numbers.end() ? std::optional(found->second) : std::nullopt;
 }
 
-std::string lambda_text(const SweepCell& cell) {
+/// Runs of ppo and trpo, whatever the sweep calls them, keep the entropy of their policies; of those that failed the
+/// name has to do.
+std::string hyperparameter_name(const RunRecord& run) {
+  for (const MethodEntry& method : methods()) {
+    if (method.name == run.method) return method.hyperparameter;
+  }
+  return run.curves.contains("entropy") ? "entropy weight" : "lambda";
+}
+
+std::string hyperparameter_text(const SweepCell& cell) {
   if (cell.lambda_rule.empty()) return "";
   return cell.lambda_rule == "given" ? fmt::format("{:g}", cell.hyperparameter) : cell.lambda_rule;
 }
@@ -37,6 +47,10 @@ std::string loss_text(const SweepCell& cell) {
 
 bool has_automatic_l2(const SweepCell& cell) {
   return std::isnan(cell.l2.value_or(0));
+}
+
+bool has_lambda(const SweepCell& cell) {
+  return cell.hyperparameter_name == "lambda";
 }
 
 std::string l2_text(const SweepCell& cell) {
@@ -58,9 +72,14 @@ std::vector<SweepCell> sweep_cells(const std::vector<RunRecord>& runs) {
     std::size_t at = 0;
     while (at < cells.size() && !belongs(run, cells[at])) ++at;
     if (at == cells.size()) {
-      cells.push_back({run.environment, run.method, run.lambda_rule, run.hyperparameter, l2_of(run)});
+      cells.push_back({.environment = run.environment,
+                       .method = run.method,
+                       .lambda_rule = run.lambda_rule,
+                       .hyperparameter = run.hyperparameter,
+                       .l2 = l2_of(run)});
       losses.emplace_back();
     }
+    if (has_lambda(cells[at])) cells[at].hyperparameter_name = hyperparameter_name(run);
     ++cells[at].runs;
     if (run.ok) {
       losses[at].merge(Moments::of(run.final_loss));
@@ -97,9 +116,18 @@ void add_inapplicable(const std::vector<InapplicableMethod>& left_out, std::vect
 std::string sweep_table(const std::vector<SweepCell>& cells) {
   using enum Table::Align;
   bool several_l2 = false;
-  for (const SweepCell& cell : cells) several_l2 = several_l2 || cell.l2.value_or(0) != 0;
-  std::vector<std::string> header = {"environment", "method", "lambda"};
-  std::vector<Table::Align> align = {left, left, left};
+  std::vector<std::string> names = {"lambda"};  // of hyper-parameters: a column each
+  for (const SweepCell& cell : cells) {
+    several_l2 = several_l2 || cell.l2.value_or(0) != 0;
+    if (std::find(names.begin(), names.end(), cell.hyperparameter_name) == names.end())
+      names.push_back(cell.hyperparameter_name);
+  }
+  const bool any_lambda = std::any_of(
+      cells.begin(), cells.end(), [](const SweepCell& cell) { return has_lambda(cell) && !cell.lambda_rule.empty(); });
+  if (!any_lambda && names.size() > 1) names.erase(names.begin());
+  std::vector<std::string> header = {"environment", "method"};
+  header.insert(header.end(), names.begin(), names.end());
+  std::vector<Table::Align> align(header.size(), left);
   if (several_l2) {
     header.emplace_back("l2");
     align.push_back(left);
@@ -111,7 +139,9 @@ std::string sweep_table(const std::vector<SweepCell>& cells) {
   for (const SweepCell& cell : cells) {
     if (cell.lambda_rule == "given" && !cell.best) continue;
     std::vector<std::string> row = {cell.environment == environment ? "" : printable(cell.environment),
-                                    printable(cell.method), lambda_text(cell)};
+                                    printable(cell.method)};
+    for (const std::string& name : names)
+      row.push_back(name == cell.hyperparameter_name ? hyperparameter_text(cell) : "");
     if (several_l2) row.push_back(l2_text(cell));
     row.push_back(loss_text(cell));
     row.push_back(cell.inapplicable ? ""

@@ -17,7 +17,8 @@ struct SweepCell {
   std::string method;
   std::string lambda_rule;
   double hyperparameter = 0;
-  std::optional<double> l2;  ///< NaN: chosen by the run itself
+  std::string hyperparameter_name = "lambda";  ///< or "entropy weight", of ppo and trpo
+  std::optional<double> l2;                    ///< NaN: chosen by the run itself
   int runs = 0;
   int failed = 0;
   double mean = 0;            ///< of the final losses of runs that succeeded
@@ -31,6 +32,8 @@ std::vector<SweepCell> sweep_cells(const std::vector<RunRecord>& runs);
 
 /// Whether the cell's runs chose their ridge themselves.
 bool has_automatic_l2(const SweepCell& cell);
+/// Whether its hyper-parameter is the weight of a penalty, or something else that has a name of its own.
+bool has_lambda(const SweepCell& cell);
 /// The ridge as tables have it: a number, "auto", or nothing where there is none.
 std::string l2_text(const SweepCell& cell);
 

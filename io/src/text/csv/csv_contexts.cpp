@@ -129,7 +129,7 @@ KeptNames import_csv_contexts(const CsvContexts& contexts, const BytesProgress& 
     if (contexts.keep.empty()) kept_fields = all_but(contexts.replaced, reader.header());
     kept.emplace(contexts.kept, kept_fields);
   }
-  CsvRows rows(columns.schema, encoding, contexts.encoding ? EncodingOrigin::file : EncodingOrigin::plain);
+  CsvRows rows(columns.schema, encoding, contexts.encoding ? EncodingOrigin::file : EncodingOrigin::given);
   rows.begin_file(reader.path(), columns, reader.header());
   ShardWriter writer(contexts.shard, columns.schema, {});
   bool good = true;

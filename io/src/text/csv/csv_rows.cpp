@@ -17,6 +17,7 @@
 namespace scrm {
 namespace {
 
+constexpr const char* kGiveEncoding = "give the --encoding that `scrm import` wrote for such columns";
 constexpr const char* kImpute = "--impute mean (or zero) puts a number there and adds a feature that says where";
 
 /// "1,5", as some countries write it.
@@ -38,7 +39,7 @@ CsvRows::CsvRows(const Schema& schema, const Encoding& encoding, EncodingOrigin 
       action_kind_(schema.action_kind),
       action_names_(schema.action_kind == ActionKind::categorical ? positions_of(encoding.actions) : TextMap<int>()) {
   for (const EncodedColumn& column : encoding.columns)
-    encoders_.emplace_back(column, encoding, origin == EncodingOrigin::plain);
+    encoders_.emplace_back(column, encoding, origin == EncodingOrigin::plain || origin == EncodingOrigin::given);
 }
 
 void CsvRows::begin_file(const std::string& file, const CsvColumns& columns, const std::vector<std::string>& header) {
@@ -69,11 +70,13 @@ void CsvRows::reject(BadRecordReason reason, std::int64_t line, std::size_t fiel
 void CsvRows::reject_context(const ColumnEncoder& column, FieldFault fault, std::string_view text, std::int64_t line,
                              std::size_t field) {
   const bool fixed = origin_ == EncodingOrigin::file;
+  const bool given = origin_ == EncodingOrigin::given;
+  const char* impute = given ? kGiveEncoding : kImpute;
   const std::string shown = excerpt(text);
   switch (fault) {
     case FieldFault::missing:
       return reject(BadRecordReason::value_missing, line, field, "the value is missing",
-                    fixed ? "the encoding was made with --impute error" : kImpute);
+                    fixed ? "the encoding was made with --impute error" : impute);
     case FieldFault::unseen_level:
       return reject(BadRecordReason::unknown_level, line, field,
                     fmt::format("'{}' is a level that the encoding does not have", shown));
@@ -85,13 +88,14 @@ void CsvRows::reject_context(const ColumnEncoder& column, FieldFault fault, std:
                   fmt::format("'{}' is not a date such as 2026-01-31, as other values of this column are", shown));
   const std::string what = fmt::format("'{}' is not a number", shown);
   if (fixed) return reject(BadRecordReason::not_a_number, line, field, what);
-  if (is_hole(text)) return reject(BadRecordReason::not_a_number, line, field, what, kImpute);
+  if (is_hole(text)) return reject(BadRecordReason::not_a_number, line, field, what, impute);
   if (parse_iso_date(text))
     return reject(BadRecordReason::not_a_number, line, field, what + " but a date, and other values are numbers");
   if (has_decimal_comma(text))
     return reject(BadRecordReason::not_a_number, line, field, what + ": decimals are written with a point here");
   reject(BadRecordReason::not_a_number, line, field, what,
-         fmt::format("--categorical '{}' makes a feature of each of its values", (*header_)[field]));
+         given ? kGiveEncoding
+               : fmt::format("--categorical '{}' makes a feature of each of its values", (*header_)[field]));
 }
 
 bool CsvRows::parse_number(std::string_view text, double& out, std::int64_t line, std::size_t field) {

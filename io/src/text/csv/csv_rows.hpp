@@ -22,6 +22,7 @@ namespace scrm {
 enum class EncodingOrigin : std::uint8_t {
   learned,  ///< from these files, kinds of columns and all
   plain,    ///< numbers and dates; the first value of a column says which
+  given,    ///< the same, where a file that import wrote could be given instead
   file      ///< it cannot be changed now
 };
 

@@ -54,6 +54,8 @@ struct Training {
   std::uint64_t seed = 0;    ///< which of them
   std::uint64_t begins = 0;  ///< a fingerprint of the data's first rows
   bool by_cluster = false;   ///< whole clusters were held out, rather than rows
+  /// A fingerprint of rows from all over the data, which notices files in another order; older policies have none.
+  std::optional<std::uint64_t> sample = {};
 };
 
 /// A kind and its parameters. Scores are θ₀ + θ·φ(x), φ the feature map, one for each row of theta; what they, scale, ε

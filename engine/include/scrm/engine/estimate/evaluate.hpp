@@ -104,6 +104,9 @@ struct EvaluationReport {
   std::vector<PolicyReport> policies;
 };
 
+/// A usage Error for options that are wrong whatever the data is.
+void require_valid(const EvaluateOptions& options);
+
 /// One pass for all policies (two when bad rows are skipped and α depends on how many are left). Throws on an unknown
 /// estimator, on one that does not apply to the data, on α or M that is not positive, on a level outside (0, 1), on
 /// a baseline that is none of the policies, on bounds that the data contradicts, on zero rows, and on bad rows unless

@@ -16,6 +16,8 @@ struct RidgeOptions {
   /// Each row is predicted without it. Else the folds choose the penalty alone, and one model of all rows predicts: for
   /// those who trust it without looking at residuals.
   bool cross_fitted = true;
+  /// What helps where the model does not fit into memory; who asks for one knows what would do in its place.
+  const char* memory_help = "fewer features";
 };
 
 /// Features are (1, x) ⊗ (1, a, a²) of continuous actions, (1, x) ⊗ (1, ±bits) of multilabel ones, and (1, x) with a

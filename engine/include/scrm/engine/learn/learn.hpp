@@ -88,6 +88,7 @@ struct LearnedPolicy {
   double l2 = 0;
   ObjectiveValue value;
   MinimizeResult search;                ///< iterations and evaluations are those of all searches together
+  int searches = 1;                     ///< how many these are: restarts, other coordinates, starts of another λ
   std::optional<double> other_minimum;  ///< objective of a search that ended elsewhere, and higher
   std::vector<PathPoint> path;
 };
@@ -110,6 +111,9 @@ struct LearnReport {
   double shrinkage = 0;                            ///< of estimators that take one
   std::shared_ptr<const OutcomeModel> model = {};  ///< that assisted
 };
+
+/// A usage Error for options that are wrong whatever the data is.
+void require_valid(const LearnOptions& options);
 
 /// Fits from `start`, which fixes kind, features, scale (or where it starts from), ε and θ₀. Throws on λ < 0, l2 < 0, a
 /// start outside the bound, a start that does not fit the data, no rows, and, unless keep_start_if_losses_equal, losses
