@@ -322,8 +322,9 @@ bool sum_softmax_tile(const ScoreTile& tile, const std::int32_t* action, int num
     HWY_DYNAMIC_DISPATCH(log_sum_exp_impl)(tile);
   }
   // Rows past the block's end may have no action that exists: some number for them.
-  if (tile.first_action == 0) std::fill_n(SoftmaxState(tile).chosen, tile.rows, 0.0);
-  HWY_DYNAMIC_DISPATCH(chosen_scores_impl)(tile, action + tile.first_row, tile.actions == num_actions);
+  const bool all = tile.actions == num_actions;
+  if (tile.first_action == 0 && !all) std::fill_n(SoftmaxState(tile).chosen, tile.rows, 0.0);
+  HWY_DYNAMIC_DISPATCH(chosen_scores_impl)(tile, action + tile.first_row, all);
   return tile.first_action + tile.actions == num_actions;
 }
 
