@@ -41,12 +41,15 @@ void ScoreMatrix::scores(const Block& block, PolicyScratch& scratch, double* out
   if (block.replays > 1) return replayed_scores(block, scratch, out);
   if (block.sparse.indptr == nullptr && policy_.features == FeatureMap::quadratic)
     return mapped_scores(block, scratch, out);
-  // A few rows at a time, whose contexts stay in cache for all outputs. All kBlockRows rows of a dense block, the
-  // meaningless ones too, since kernels read whole columns.
-  const int rows = block.sparse.indptr != nullptr ? block.rows : kBlockRows;
-  for (int first = 0; first < rows; first += kScoreTileRows) {
-    scores(block, {.first_row = first, .rows = kScoreTileRows, .outputs = policy_.outputs, .out = out + first});
+  // A few rows at a time, whose contexts stay in cache for all outputs. Kernels read whole columns of a dense block:
+  // rows past the valid ones get numbers too, beyond the last tile without any work.
+  int end = 0;
+  for (; end < block.rows; end += kScoreTileRows) {
+    scores(block, {.first_row = end, .rows = kScoreTileRows, .outputs = policy_.outputs, .out = out + end});
   }
+  if (block.sparse.indptr != nullptr) return;
+  for (int k = 0; k < policy_.outputs; ++k)
+    std::fill_n(out + static_cast<std::int64_t>(k) * kBlockRows + end, kBlockRows - end, 0.0);
 }
 
 void ScoreMatrix::scores(const Block& block, const ScoreRange& range) const {

@@ -34,10 +34,11 @@ class TileContexts {
       : matrix_(matrix), block_(block), memory_(matrix.has_context_tiles() ? memory : nullptr) {}
 
   void gather(int first_row, int rows) {
+    const bool same_place = rows == rows_;
     first_row_ = first_row;
     rows_ = rows;
     if (memory_ == nullptr) return;
-    std::fill_n(memory_, rows, 1.0);
+    if (!same_place) std::fill_n(memory_, rows, 1.0);  // else they are still there
     gather_context_tile(block_, first_row, rows, memory_ + rows);
   }
 

@@ -27,8 +27,12 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   Buffer take(std::size_t bytes);
 
  private:
+  struct Release {
+    void operator()(std::byte* memory) const noexcept;
+  };
+  using Memory = std::unique_ptr<std::byte[], Release>;
   struct Free {
-    std::unique_ptr<std::byte[]> memory;
+    Memory memory;
     std::size_t capacity = 0;
   };
 

@@ -49,12 +49,19 @@ std::optional<std::uint64_t> find_in_window(const Descriptor& file, std::uint64_
   // A structure that begins before the end counts, though it may go on behind it.
   const ssize_t got = read_at(file, buffer.data(), buffer.size(), static_cast<std::int64_t>(begin));
   const std::string_view bytes(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(0, got)));
-  for (std::size_t at = 0; at + kHead <= bytes.size() && begin + at < end; ++at) {
-    const char first = bytes[at];
-    if (first != 'T' && first != 'S' && first != 'H' && first != 'G') continue;
-    if (is_metadata(bytes.substr(at, kHead), file_bytes)) return begin + at;
+  // Name by name, since the C library looks for one byte at a time far faster than a loop does for four; the structure
+  // that begins first is the one found.
+  std::optional<std::uint64_t> found;
+  for (const std::string_view name : {"TREE", "SNOD", "HEAP", "GCOL"}) {
+    const std::uint64_t before = found.value_or(end);
+    for (std::size_t at = bytes.find(name); at < bytes.size() && begin + at < before; at = bytes.find(name, at + 1)) {
+      if (at + kHead > bytes.size()) break;
+      if (!is_metadata(bytes.substr(at, kHead), file_bytes)) continue;
+      found = begin + at;
+      break;
+    }
   }
-  return std::nullopt;
+  return found;
 }
 
 }  // namespace

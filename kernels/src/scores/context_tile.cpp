@@ -50,7 +50,8 @@ void gather_rows_impl(const std::byte* from, FloatType type, std::int64_t featur
 }
 
 double largest_bound_impl(const double* tile, std::int64_t features, int rows, const double* b) {
-  constexpr int kVectors = 4;
+  // Eight sums at once, where rows (a multiple of 32) have so many vectors: none waits for the one before.
+  constexpr int kVectors = HWY_MAX_BYTES <= 32 ? 8 : 4;
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   V64 largest = hn::Zero(d);

@@ -40,26 +40,43 @@ void lognormal_impl(const double* action, const double* mean, double scale, doub
 // Vectors of rows that go through an exponential side by side: enough that none of its steps waits for the one before.
 constexpr int kSideBySide = 4;
 
-// Adds a plain tile to the sums.
-void plain_sum_exp_impl(const ScoreTile& tile) {
+// Adds kVectors vectors of rows of a plain tile, from `first` on, to the sums.
+template <int kVectors>
+HWY_INLINE void add_plain_rows(const ScoreTile& tile, const SoftmaxState& state, int first) {
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
+  V64 sum[kVectors], x[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    sum[v] = tile.first_action == 0 ? hn::Zero(d) : hn::Load(d, state.sum + first + v * lanes);
+  }
+  const double* scores = tile.scores + first;
+  for (int k = 0; k < tile.actions; ++k, scores += tile.stride) {
+    for (int v = 0; v < kVectors; ++v) x[v] = hn::Load(d, scores + v * lanes);
+    exp_of_scores(d, score_exp_numbers(), x);
+    for (int v = 0; v < kVectors; ++v) sum[v] = hn::Add(sum[v], x[v]);
+  }
+  for (int v = 0; v < kVectors; ++v) {
+    hn::Store(hn::Zero(d), d, state.shift + first + v * lanes);
+    hn::Store(sum[v], d, state.sum + first + v * lanes);
+  }
+}
+
+// Five or six vectors of rows at a time where there are many: with as many chains of operations at once the processor
+// need not look far ahead for work, and their numbers still fit sixteen registers. There are 4, 8, 16 or 32 at first.
+constexpr int plain_vectors_at_once(int left) {
+  return left == 4 || left == 8 ? 4 : left == 6 || left == 12 ? 6 : 5;
+}
+
+// Adds a plain tile to the sums.
+void plain_sum_exp_impl(const ScoreTile& tile) {
+  const int lanes = static_cast<int>(hn::Lanes(F64()));
   const SoftmaxState state(tile);
-  const double* numbers = score_exp_numbers();
-  for (int i = 0; i < tile.rows; i += kSideBySide * lanes) {
-    V64 sum[kSideBySide], x[kSideBySide];
-    for (int v = 0; v < kSideBySide; ++v) {
-      sum[v] = tile.first_action == 0 ? hn::Zero(d) : hn::Load(d, state.sum + i + v * lanes);
-    }
-    for (int k = 0; k < tile.actions; ++k) {
-      for (int v = 0; v < kSideBySide; ++v) x[v] = hn::Load(d, tile.scores + k * tile.stride + i + v * lanes);
-      exp_of_scores(d, numbers, x);
-      for (int v = 0; v < kSideBySide; ++v) sum[v] = hn::Add(sum[v], x[v]);
-    }
-    for (int v = 0; v < kSideBySide; ++v) {
-      hn::Store(hn::Zero(d), d, state.shift + i + v * lanes);
-      hn::Store(sum[v], d, state.sum + i + v * lanes);
-    }
+  for (int i = 0; i < tile.rows;) {
+    const int vectors = plain_vectors_at_once((tile.rows - i) / lanes);
+    if (vectors == 4) add_plain_rows<4>(tile, state, i);
+    if (vectors == 5) add_plain_rows<5>(tile, state, i);
+    if (vectors == 6) add_plain_rows<6>(tile, state, i);
+    i += vectors * lanes;
   }
 }
 
@@ -305,8 +322,9 @@ bool sum_softmax_tile(const ScoreTile& tile, const std::int32_t* action, int num
     HWY_DYNAMIC_DISPATCH(log_sum_exp_impl)(tile);
   }
   // Rows past the block's end may have no action that exists: some number for them.
-  if (tile.first_action == 0) std::fill_n(SoftmaxState(tile).chosen, tile.rows, 0.0);
-  HWY_DYNAMIC_DISPATCH(chosen_scores_impl)(tile, action + tile.first_row, tile.actions == num_actions);
+  const bool all = tile.actions == num_actions;
+  if (tile.first_action == 0 && !all) std::fill_n(SoftmaxState(tile).chosen, tile.rows, 0.0);
+  HWY_DYNAMIC_DISPATCH(chosen_scores_impl)(tile, action + tile.first_row, all);
   return tile.first_action + tile.actions == num_actions;
 }
 

@@ -30,11 +30,12 @@ constexpr double kScoreExp[] = {6755399441055744.0,
                                 kExpTail[0],
                                 1.0};
 
-// kScoreExp from a place that the compiler does not know. Each number is then loaded once for several vectors; numbers
-// that it knows become operands of every multiplication, and loads are what such loops wait for.
+// kScoreExp from a place that the compiler does not know, and a new one with each call. Asked for within a loop, each
+// number is then loaded once for several vectors; numbers that are known, or were loaded before the loop and found no
+// register, become operands of every multiplication, and loads are what such loops wait for.
 HWY_INLINE const double* score_exp_numbers() {
   const double* numbers = kScoreExp;
-  __asm__("" : "+r"(numbers));  // NOLINT(hicpp-no-assembler)
+  __asm__ volatile("" : "+r"(numbers));  // NOLINT(hicpp-no-assembler)
   return numbers;
 }
 

@@ -170,6 +170,33 @@ TEST_CASE("score tiles: scores of any size keep the digits of their differences"
   }
 }
 
+TEST_CASE("score tiles: columns of scores are those of full blocks, and numbers to their end") {
+  constexpr int kActions = 7;
+  for (const std::int64_t features : {3, 300}) {
+    for (const int count : {1, 63, 64, 65, 1100, 2047, 2048}) {
+      const Shape shape{.actions = kActions, .features = features, .rows = kBlockRows};
+      const LoggedRows rows = random_rows(schema_of(shape, ActionKind::multilabel), shape.rows, 5);
+      const auto target = make_target_policy(random_policy(PolicyKind::multilabel, rows.schema, 6), rows.schema, "it");
+      const auto buffer = make_buffer(rows, 0, kBlockRows);
+      PolicyScratch scratch;
+      // Memory that was used before.
+      Columns<double> all(kActions), some(kActions, std::numeric_limits<double>::quiet_NaN());
+      target->scores(buffer->view(0, kBlockRows), scratch, all.data());
+      target->scores(buffer->view(0, count), scratch, some.data());
+      int different = 0, no_numbers = 0;
+      for (int k = 0; k < kActions; ++k) {
+        const double *expected = all.data() + k * kBlockRows, *found = some.data() + k * kBlockRows;
+        for (int i = 0; i < count; ++i) different += found[i] != expected[i];
+        for (int i = count; i < kBlockRows; ++i) no_numbers += !std::isfinite(found[i]);
+      }
+      CAPTURE(features);
+      CAPTURE(count);
+      CHECK(different == 0);
+      CHECK(no_numbers == 0);
+    }
+  }
+}
+
 TEST_CASE("score tiles: ten thousand actions need no columns of scores") {
   const Schema schema = schema_of({.actions = 10000, .features = 10}, ActionKind::categorical);
   const auto target = make_target_policy(random_policy(PolicyKind::softmax, schema, 1), schema, "the policy");

@@ -72,6 +72,26 @@ TEST_CASE("metadata scan: rows are not taken for structures, whatever words they
   CHECK_FALSE(find_metadata(file, {bytes.size() + 5, bytes.size() + 9000}, bytes.size()));
 }
 
+TEST_CASE("metadata scan: of several structures the first is found, whatever comes before it and behind") {
+  const Folder folder;
+  const std::vector<std::string> structures = {tree_node(500), std::string("SNOD\1\0\4\0", 8), heap("HEAP", '\0'),
+                                               heap("GCOL", '\1')};
+  for (const std::string& first : structures) {
+    for (const std::string& second : structures) {
+      std::string bytes = random_bytes(40'000, 3);
+      bytes.replace(1500, 4, first.substr(0, 4));  // a name alone
+      bytes.replace(2000, first.size(), first);
+      bytes.replace(2100, second.size(), second);
+      write_bytes(folder / "a.h5", bytes);
+      const Descriptor file(folder / "a.h5", O_RDONLY);
+      CAPTURE(first.substr(0, 4));
+      CAPTURE(second.substr(0, 4));
+      CHECK(find_metadata(file, {1000, 39'000}, bytes.size()) == std::optional<std::uint64_t>(2000));
+      CHECK_FALSE(find_metadata(file, {1000, 2000}, bytes.size()));
+    }
+  }
+}
+
 TEST_CASE("metadata scan: a header of the older format says how long it is, and others have sixteen bytes at least") {
   const Folder folder;
   std::string bytes(4096, '\0');

@@ -65,10 +65,10 @@ class GroupLayout {
   ReplicateTotals totals(const double* sums, std::size_t p, const Estimator& estimator) const;
   /// What the estimate is for these sums.
   double value(const double* sums, const EstimateColumn& column) const;
-
- private:
+  /// Of the sums that an estimator is the mean of, within a policy.
   std::size_t terms_column(std::size_t p, const Estimator& estimator) const;
 
+ private:
   std::size_t policies_;
   ExtraTerms extra_;
   std::size_t policy_width_;

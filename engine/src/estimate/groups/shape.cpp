@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace scrm {
@@ -22,11 +23,24 @@ std::int64_t count_groups(const GroupTable& table) {
   return count;
 }
 
-/// j / d of a group with this share, of so many groups. One that holds everything cannot be left out.
-double left_out_factor(double share, std::int64_t groups) {
-  const double rest = 1 - share;
-  return rest > kRounding ? (1 - 1 / static_cast<double>(groups)) / rest : 1;
-}
+/// j / d of a group that holds some part of the total, of so many groups. One that holds everything cannot be left out.
+/// Most groups have as many rows as the one before, and its factor.
+class LeftOutFactor {
+ public:
+  LeftOutFactor(double total, std::int64_t groups) : total_(total), all_(1 - 1 / static_cast<double>(groups)) {}
+
+  double operator()(double part) {
+    if (part == part_) return factor_;
+    const double rest = 1 - part / total_;
+    part_ = part;
+    factor_ = rest > kRounding ? all_ / rest : 1;
+    return factor_;
+  }
+
+ private:
+  double total_, all_;
+  double part_ = std::numeric_limits<double>::quiet_NaN(), factor_ = 1;
+};
 
 /// `value` is what d is around, per row.
 template <class Influence>
@@ -152,27 +166,39 @@ namespace {
 class PolicyInfluence {
  public:
   PolicyInfluence(const GroupTable& table, const std::vector<double>& totals, const Estimator& estimator,
-                  std::size_t policy)
+                  std::size_t policy, std::int64_t groups)
       : layout_(table.layout),
         estimator_(estimator),
         policy_(policy),
         own_(layout_.totals(totals.data(), policy, estimator)),
-        groups_(count_groups(table)) {}
+        is_ratio_(estimator.learning && estimator.learning->form == RiskForm::ratio),
+        is_mean_(estimator.influence == nullptr && estimator.replicate == replicate_mean_of_terms),
+        terms_(layout_.policy(policy) + layout_.terms_column(policy, estimator)),
+        weight_(layout_.policy(policy) + GroupLayout::kWeight),
+        mean_(own_.terms / own_.rows),
+        factor_(is_ratio_ ? own_.weight : own_.rows, groups) {}
 
-  Added operator()(const double* group) const {
-    const ReplicateTotals totals = layout_.totals(group, policy_, estimator_);
-    const double d = influence_of(estimator_, own_, totals);
-    const double share = is_ratio() ? totals.weight / own_.weight : totals.rows / own_.rows;
-    return {d, d * left_out_factor(share, groups_)};
+  Added operator()(const double* group) {
+    const double d = influence(group);
+    return {d, d * factor_(group[is_ratio_ ? weight_ : GroupLayout::kRows])};
   }
-  bool is_ratio() const { return estimator_.learning && estimator_.learning->form == RiskForm::ratio; }
+  bool is_ratio() const { return is_ratio_; }
 
  private:
+  double influence(const double* group) const {
+    // influence_on_mean_of_terms, which most estimators have, without all the other totals of every group.
+    if (is_mean_) return group[terms_] - group[GroupLayout::kRows] * mean_;
+    return influence_of(estimator_, own_, layout_.totals(group, policy_, estimator_));
+  }
+
   const GroupLayout& layout_;
   const Estimator& estimator_;
   std::size_t policy_;
   ReplicateTotals own_;
-  std::int64_t groups_;
+  bool is_ratio_, is_mean_;
+  std::size_t terms_, weight_;
+  double mean_;
+  LeftOutFactor factor_;
 };
 
 /// As seen.
@@ -183,22 +209,22 @@ std::optional<Shape> seen_shape(const GroupTable& table, const std::vector<doubl
   if (estimator.smoothed_terms) return {};  // it is not made of the groups' sums
   const double value = table.layout.value(totals.data(), column);
   if (!std::isfinite(value)) return {};
-  const PolicyInfluence own(table, totals, estimator, column.policy);
+  const std::int64_t groups = count_groups(table);
+  PolicyInfluence own(table, totals, estimator, column.policy, groups);
   Shape out;
   switch (column.baseline.kind) {
     case Baseline::Kind::logged: {
       const double mean_loss = totals[GroupLayout::kLoss] / rows;
-      const std::int64_t groups = count_groups(table);
+      LeftOutFactor factor(rows, groups);
       out = moments_of(table, rows, value, [&](const double* group) {
         const Added added = own(group);
         const double logged = group[GroupLayout::kLoss] - group[GroupLayout::kRows] * mean_loss;
-        const double factor = left_out_factor(group[GroupLayout::kRows] / rows, groups);
-        return Added{added.own - logged, added.left_out - logged * factor};
+        return Added{added.own - logged, added.left_out - logged * factor(group[GroupLayout::kRows])};
       });
       break;
     }
     case Baseline::Kind::policy: {
-      const PolicyInfluence base(table, totals, estimator, column.baseline.policy);
+      PolicyInfluence base(table, totals, estimator, column.baseline.policy, groups);
       out = moments_of(table, rows, value, [&](const double* group) {
         const Added added = own(group), taken_off = base(group);
         return Added{added.own - taken_off.own, added.left_out - taken_off.left_out};
