@@ -34,21 +34,13 @@ class TileContexts {
       : matrix_(matrix), block_(block), memory_(matrix.has_context_tiles() ? memory : nullptr) {}
 
   void gather(int first_row, int rows) {
-    const bool same_place = rows == rows_;
-    first_row_ = first_row;
-    rows_ = rows;
-    if (memory_ == nullptr) return;
-    if (!same_place) std::fill_n(memory_, rows, 1.0);  // else they are still there
-    gather_context_tile(block_, first_row, rows, memory_ + rows);
+    if (place(first_row, rows)) gather_context_tile(block_, first_row, rows, memory_ + rows);
   }
 
   /// Of a tile of rows that count, where those are taken together.
-  void gather(const CountedRows& counted, int first, int rows) {
-    if (!counted.are_together()) return gather(first, rows);
-    first_row_ = first;
-    rows_ = rows;
-    std::fill_n(memory_, rows, 1.0);
-    counted.gather_contexts(first, rows, memory_ + rows);
+  void gather(const CountedRows& counted, int first_row, int rows) {
+    if (!counted.are_together()) return gather(first_row, rows);
+    if (place(first_row, rows)) counted.gather_contexts(first_row, rows, memory_ + rows);
   }
 
   /// No score is farther from zero; infinite where nothing is known, or a context is not finite.
@@ -74,6 +66,15 @@ class TileContexts {
   static constexpr std::int64_t kNumbers = (1 + kTileFeatures) * kScoreTileRows;
 
  private:
+  /// Where the tile is, and its column of ones; whether contexts are to be gathered behind it.
+  bool place(int first_row, int rows) {
+    const bool same_place = rows == rows_;
+    first_row_ = first_row;
+    rows_ = rows;
+    if (memory_ != nullptr && !same_place) std::fill_n(memory_, rows, 1.0);  // else they are still there
+    return memory_ != nullptr;
+  }
+
   const ScoreMatrix& matrix_;
   const Block& block_;
   double* memory_;
