@@ -8,7 +8,7 @@ cd "$(dirname "$0")"
 install_packages $build_packages $test_packages
 build_preset release
 say "Testing${1:+ ($1)}"
-ctest --preset release -j "$(nproc)" ${1:+-L "^$1\$"}
+run_tests release ${1:+-L "^$1\$"}
 for tool in chromium xmllint; do
   command -v "$tool" >/dev/null || say "There is no $tool here: tests that look at pages and pictures with it were skipped"
 done

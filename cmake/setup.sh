@@ -42,3 +42,11 @@ build_preset() {
   cmake --preset "$preset" --log-level=WARNING
   cmake --build --preset "$preset" ${1:+--target "$@"}
 }
+
+# run_tests PRESET [OPTIONS]: one test more at a time than there are cores, since many of them wait: for programs that are
+# killed, for locks, for a browser.
+run_tests() {
+  local preset=$1
+  shift
+  ctest --preset "$preset" -j "$(($(nproc) + 1))" "$@"
+}
