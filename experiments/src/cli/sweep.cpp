@@ -79,7 +79,8 @@ void print_summary(const SweepCommand& command, const SweepReport& report, doubl
   add_inapplicable(report.inapplicable, cells);
   fmt::print("{}", sweep_table(cells));
   fmt::print(
-      "\n{} run{}{} in {} ({} of CPU time). Loss: mean ± sd over seeds, hyper-parameters the best of their lists by the mean.\n",
+      "\n{} run{}{} in {} ({} of CPU time). Loss: mean ± sd over seeds, hyper-parameters the best of their lists by "
+      "the mean.\n",
       with_commas(static_cast<std::int64_t>(report.runs.size())), report.runs.size() == 1 ? "" : "s",
       report.resumed > 0 ? fmt::format(", {} of them from before,", report.resumed) : "", human_seconds(seconds),
       human_seconds(cpu_seconds));
