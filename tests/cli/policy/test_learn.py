@@ -214,6 +214,32 @@ class Learn(ProgramTest):
         self.assertTrue(any(word in warning for warning in free["warnings"]), free["warnings"])
         self.assertIn(word, run(*learn, "--restarts", 12).stderr)
 
+    def test_a_lower_risk_at_a_larger_lambda_frees_the_searches_of_the_smaller_ones_with_a_word(self):
+        # The well beside the start is shallow and its losses are spread: only a heavy penalty drives a search out of it
+        # and into the deeper one.
+        random = np.random.default_rng(3)
+        action = random.normal(0, 2, 20_000)
+        loss = -np.exp(-2 * (action - 1.5) ** 2) - 0.6 * np.exp(-1.25 * (action + 1.5) ** 2)
+        loss += np.where(action < 0, random.choice([-3.0, 3.0], 20_000), 0)
+        data = write_log(self.dir / "spread.h5", context=np.zeros((20_000, 0)), action=action, loss=loss,
+                         propensity=np.exp(-action**2 / 8) / np.sqrt(8 * np.pi))
+        start = self.dir / "shallow.toml"
+        start.write_text('kind = "gaussian"\nscale = 0.3\ntheta = [-0.3]\n')
+        learn = ("learn", data, "--start", start, "--out", self.dir / "freed.toml", "--overwrite", "--lambda")
+        alone = {penalty: run_json(*learn, penalty) for penalty in (0, 10, 100)}
+        for penalty in (0, 10):  # each stuck, and by itself it cannot know
+            self.assertLess(alone[penalty]["theta"][0], -1)
+            self.assertGreater(alone[penalty]["risk"], alone[100]["risk"] + 0.1)
+        together = {found["lambda"]: found for found in run_json(*learn, "0,10,100")["policies"]}
+        for penalty in (0, 10):
+            self.assertGreater(together[penalty]["theta"][0], 1)
+            self.assertLess(together[penalty]["objective"], alone[penalty]["objective"] - 0.1)
+            self.assertEqual(together[penalty]["status"], "converged")
+            self.assertTrue(any(f"ended at an objective of {alone[penalty]['objective']:.4f} instead of" in warning
+                                for warning in together[penalty]["warnings"]), together[penalty]["warnings"])
+        self.assertEqual(together[100]["theta"], alone[100]["theta"])
+        self.assertFalse(any("another search" in warning for warning in together[100]["warnings"]))
+
     def test_rows_that_are_all_held_out_are_told_which_option_would_help(self):
         data = write_log(self.dir / "two.h5", context=self.x[:2], action=self.a[:2], loss=self.y[:2], propensity=self.p[:2])
         said = {run("learn", data, "--holdout", 0.95, "--lambda", 1, "--seed", seed, "--out", self.dir / "few.toml", "--overwrite",
