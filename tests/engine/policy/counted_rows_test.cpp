@@ -98,8 +98,9 @@ bool check(const Case& c, Counts counts) {
   std::mt19937_64 random(13);
   for (int i = 0; i < c.rows; ++i) {
     if (!counts(i)) continue;
-    first[i] = normal(random);
-    second[i] = i % 3 == 0 ? 0 : normal(random);  // one factor of the two may be 0 where the row counts
+    // Either factor may be 0 where the row counts.
+    first[i] = i % 3 == 1 ? 0 : normal(random);
+    second[i] = i % 3 == 0 ? 0 : normal(random);
   }
   std::vector<double> one(policy.theta.size(), 1e300), other(policy.theta.size(), 1e300);
   const std::vector<TiledFactor> factors = {{first.data(), one.data()}, {second.data(), other.data()}};
