@@ -1,5 +1,6 @@
 """What the tests of the program share: running it, temporary folders, writing shards with h5py."""
 
+import functools
 import json
 import os
 import pathlib
@@ -32,13 +33,18 @@ def run_json(*args, **options):
     return json.loads(run(*args, "--json", **options).stdout)
 
 
+def few_under_sanitizers(few, everything):
+    """`everything`, or where sanitizers are built in, with which all takes ten times as long, `few`."""
+    return few if os.environ.get("SCRM_SANITIZE") else everything
+
+
 def some_under_sanitizers(cases):
-    """Every fourth of many alike cases where sanitizers are built in, with which the program takes a second to start; all
-    of them elsewhere."""
+    """Every fourth of many alike cases where sanitizers are built in; all of them elsewhere."""
     cases = list(cases)
-    return cases[::4] if os.environ.get("SCRM_SANITIZE") else cases
+    return few_under_sanitizers(cases[::4], cases)
 
 
+@functools.cache
 def commands():
     """Names of the commands the program has, from its own help."""
     lines = run("--help").stdout.splitlines()

@@ -7,7 +7,6 @@
 #include <bit>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -20,7 +19,7 @@
 namespace scrm::testing {
 
 /// Runs work(pass) without ranks and with each number of them, and wants the same text everywhere.
-inline void check_same_on_ranks(std::initializer_list<int> sizes,
+inline void check_same_on_ranks(const std::vector<int>& sizes,
                                 const std::function<std::string(const PassOptions&)>& work) {
   PassOptions options;
   options.threads = 1;

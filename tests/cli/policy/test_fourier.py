@@ -3,6 +3,7 @@
 labels: cli fast threads
 """
 
+import itertools
 import math
 import os
 import tomllib
@@ -13,7 +14,7 @@ import numpy as np
 from scipy import stats
 
 from acts import read, write_contexts
-from harness import ProgramTest, main, run, run_json, write_log
+from harness import ProgramTest, main, run, run_json, some_under_sanitizers, write_log
 from philox import Stream
 
 # Sanitizers take two hundred MB for themselves.
@@ -108,28 +109,28 @@ class Fourier(BentLogs):
         return np.where(bits == 1, p, 1 - p).prod(axis=1) / columns["label_propensity"].prod(axis=1)
 
     def test_every_kind_learns_with_them_and_evaluate_agrees_with_numpy(self):
-        for kind in ("gaussian", "lognormal", "softmax", "multilabel"):
-            for dtype in (np.float64, np.float32):
-                with self.subTest(kind=kind, dtype=dtype):
-                    data = self.log(kind, dtype, name=f"{kind}-{dtype.__name__}.h5")
-                    mixing = ("--mixing", "label") if kind == "multilabel" else ()
-                    result, policy = self.learn(data, kind, *mixing, "--holdout", 0, out=f"{kind}-{dtype.__name__}.toml")
-                    self.assertEqual((policy["features"], policy["width"], policy["feature_seed"]), ("fourier", 24, 7))
-                    self.assertAlmostEqual(policy["bandwidth"], math.sqrt(3))
-                    np.testing.assert_allclose(policy["spread"], self.x.std(axis=0, ddof=1), rtol=1e-3)
-                    np.testing.assert_allclose(policy["theta"], result["theta"], rtol=1e-15)
-                    found = run_json("evaluate", data, "--policy", self.dir / f"{kind}-{dtype.__name__}.toml",
-                                     "--estimator", "ips,snips", "--model", "none")
-                    w = self.weights(kind, policy, data)
-                    with h5py.File(data) as file:
-                        loss = file["loss"][()]
-                    values = {e["estimator"]: e["value"] for e in found["policies"][0]["estimates"]}
-                    self.assertAlmostEqual(values["ips"], (w * loss).mean(), delta=1e-10 * np.abs(w * loss).mean())
-                    self.assertAlmostEqual(values["snips"], (w * loss).sum() / w.sum(), delta=1e-10)
-                    # What no linear policy can do.
-                    linear = run_json("learn", data, "--kind", kind, "--out", self.dir / "l.toml", "--lambda", 0.1,
-                                      "--max-iter", 60, "--holdout", 0, "--overwrite", *mixing)
-                    self.assertLess(result["risk"], linear["risk"] - 0.02 * abs(linear["risk"]))
+        kinds = ("gaussian", "lognormal", "softmax", "multilabel")
+        for kind, dtype in some_under_sanitizers(itertools.product(kinds, (np.float64, np.float32))):
+            with self.subTest(kind=kind, dtype=dtype):
+                data = self.log(kind, dtype, name=f"{kind}-{dtype.__name__}.h5")
+                mixing = ("--mixing", "label") if kind == "multilabel" else ()
+                result, policy = self.learn(data, kind, *mixing, "--holdout", 0, out=f"{kind}-{dtype.__name__}.toml")
+                self.assertEqual((policy["features"], policy["width"], policy["feature_seed"]), ("fourier", 24, 7))
+                self.assertAlmostEqual(policy["bandwidth"], math.sqrt(3))
+                np.testing.assert_allclose(policy["spread"], self.x.std(axis=0, ddof=1), rtol=1e-3)
+                np.testing.assert_allclose(policy["theta"], result["theta"], rtol=1e-15)
+                found = run_json("evaluate", data, "--policy", self.dir / f"{kind}-{dtype.__name__}.toml",
+                                 "--estimator", "ips,snips", "--model", "none")
+                w = self.weights(kind, policy, data)
+                with h5py.File(data) as file:
+                    loss = file["loss"][()]
+                values = {e["estimator"]: e["value"] for e in found["policies"][0]["estimates"]}
+                self.assertAlmostEqual(values["ips"], (w * loss).mean(), delta=1e-10 * np.abs(w * loss).mean())
+                self.assertAlmostEqual(values["snips"], (w * loss).sum() / w.sum(), delta=1e-10)
+                # What no linear policy can do.
+                linear = run_json("learn", data, "--kind", kind, "--out", self.dir / "l.toml", "--lambda", 0.1,
+                                  "--max-iter", 60, "--holdout", 0, "--overwrite", *mixing)
+                self.assertLess(result["risk"], linear["risk"] - 0.02 * abs(linear["risk"]))
 
     def test_units_of_features_do_not_matter(self):
         result, here = self.learn(self.log("softmax"), "softmax", "--holdout", 0)

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 import harness
-from harness import ProgramTest, gaussian_log, run, write_log
+from harness import ProgramTest, few_under_sanitizers, gaussian_log, run, write_log
 from terminal import on_terminal
 
 GAUSSIAN = 'kind = "gaussian"\nscale = {}\ntheta = {}\n'
@@ -126,7 +126,7 @@ class Bars(ProgramTest):
 
     def test_that_of_learning_says_how_long_it_takes_and_never_goes_back(self):
         logs = self.dir / "logs"
-        run("simulate", "categorical", "--rows", 10_000, "--actions", 30, "--seed", 1, "--out", logs)
+        run("simulate", "categorical", "--rows", few_under_sanitizers(1_500, 10_000), "--actions", 30, "--seed", 1, "--out", logs)
         said = on_terminal("learn", str(logs), "--max-iter", "40", "--out", str(self.dir / "p.toml"))
         bars = re.findall(r"learning [━─]+ +(\d+) %  (\d[\d.]* (?:s|min)[^\r]*) left", said)
         self.assertGreater(len(bars), 3)  # ten a second, and this takes a second or more

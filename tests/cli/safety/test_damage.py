@@ -49,9 +49,7 @@ class Damage(ProgramTest):
         policy = self.dir / "policy.toml"
         policy.write_text(self.POLICIES[kind])
         paths = paths or [self.data]
-        attempts = [["inspect", *paths]]
-        if "evaluate" in harness.commands():
-            attempts.append(["evaluate", *paths, "--policy", policy])
+        attempts = [["inspect", *paths], ["evaluate", *paths, "--policy", policy]]
         before = sorted(os.listdir(self.dir)), sorted(os.listdir(self.data))
         for attempt in attempts:
             for threads in (1, 2):

@@ -10,6 +10,7 @@
 #include "scrm/engine/pass/row_split.hpp"
 #include "scrm/io/file/error.hpp"
 #include "support/rows/replayed_rows.hpp"
+#include "support/sanitizers.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;
@@ -148,7 +149,7 @@ TEST_CASE("l2 by auto: the same bits on any threads, finite, with lambda by auto
     CAPTURE(estimator->name);
     LearnOptions options = ridge_options({1e-2, 1e-4, 1e-3});
     options.rules.estimator = estimator;
-    options.minimize.max_iterations = 20;
+    options.minimize.max_iterations = few_under_sanitizers(5, 20);
     options.lambda_rule = LambdaRule::automatic;
     options.lambdas = {0.1, 10};
     const LearnReport one = learn(source, start, options, {.threads = 1, .memory = 0, .progress = {}});

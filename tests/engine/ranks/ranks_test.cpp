@@ -16,6 +16,7 @@
 #include "scrm/io/file/error.hpp"
 #include "support/rows/random_rows.hpp"
 #include "support/same_on_ranks.hpp"
+#include "support/sanitizers.hpp"
 
 using namespace scrm;
 using namespace scrm::testing;
@@ -28,6 +29,8 @@ Schema small_schema(bool cluster = false) {
   schema.cluster = cluster;
   return schema;
 }
+
+const std::vector<int> kRankCounts = few_under_sanitizers<std::vector<int>>({1, 3, 5}, {1, 2, 3, 5, 8});
 
 }  // namespace
 
@@ -54,7 +57,7 @@ TEST_CASE("ranks: a pass gives the same bits on any number of them, and the rows
   for (const std::int64_t rows : {1, 2048, 5000, 70 * 2048 + 9}) {
     CAPTURE(rows);
     const LoggedRows logged = random_rows(small_schema(), rows, 3);
-    check_same_on_ranks({1, 2, 3, 5, 8}, [&](const PassOptions& pass) {
+    check_same_on_ranks(kRankCounts, [&](const PassOptions& pass) {
       MemorySource source = make_source(logged);
       const Summary summary = summarize(source, pass).first;
       return std::to_string(summary.rows) + bits_of(summary.loss) + bits_of(summary.features[1]) +
@@ -65,12 +68,12 @@ TEST_CASE("ranks: a pass gives the same bits on any number of them, and the rows
 
 TEST_CASE("ranks: evaluate gives the same bits, with clusters, groups of rows and replicates") {
   for (const bool cluster : {false, true}) {
-    LoggedRows logged = random_rows(small_schema(cluster), 40 * 2048 + 77, 5, 3);
+    LoggedRows logged = random_rows(small_schema(cluster), few_under_sanitizers(9, 40) * 2048 + 77, 5, 3);
     for (std::int64_t& one : logged.cluster) one = (one & 0xFFFF) % 9000;
     for (const IntervalKind interval : {IntervalKind::automatic, IntervalKind::bootstrap, IntervalKind::bernstein}) {
       CAPTURE(cluster);
       if (cluster && interval == IntervalKind::bernstein) continue;
-      check_same_on_ranks({1, 2, 3, 5, 8}, [&](const PassOptions& pass) {
+      check_same_on_ranks(kRankCounts, [&](const PassOptions& pass) {
         MemorySource source = make_source(logged);
         EvaluateOptions options;
         options.interval = interval;
@@ -83,8 +86,8 @@ TEST_CASE("ranks: evaluate gives the same bits, with clusters, groups of rows an
 }
 
 TEST_CASE("ranks: learn finds the same parameters, each rank with its own rows in memory") {
-  const LoggedRows logged = random_rows(small_schema(true), 150 * 2048 + 5, 8);
-  check_same_on_ranks({1, 2, 3, 5, 8}, [&](const PassOptions& pass) {
+  const LoggedRows logged = random_rows(small_schema(true), few_under_sanitizers(20, 150) * 2048 + 5, 8);
+  check_same_on_ranks(kRankCounts, [&](const PassOptions& pass) {
     MemorySource all = make_source(logged);
     MemorySource source(all, pass, false);
     Policy start = random_policy(PolicyKind::gaussian, logged.schema, 2);
@@ -128,7 +131,7 @@ TEST_CASE("ranks: what one of them throws in a pass, all of them throw, and the 
 
 TEST_CASE("ranks: one that ends early makes the others' passes fail, and nobody waits for ever") {
   const LoggedRows logged = random_rows(small_schema(), 30 * 2048, 3);
-  for (int size = 2; size < 9; ++size) {
+  for (int size = 2; size < few_under_sanitizers(6, 9); ++size) {
     for (int early = 0; early < size; ++early) {
       const std::size_t unread = on_ranks(size, [&](Ranks& ranks) {
         if (ranks.rank() == early) {

@@ -11,8 +11,10 @@
 #include "report/text/coverage_text.hpp"
 #include "scrm/io/file/error.hpp"
 #include "study/tally.hpp"
+#include "support/sanitizers.hpp"
 
 using namespace scrm;
+using namespace scrm::testing;
 
 namespace {
 
@@ -55,7 +57,7 @@ Estimate between(double low, double high) {
 TEST_CASE("coverage: the same bits for one and seven threads") {
   CoverageOptions options =
       study_of({"rare-0.05", "multilabel"}, {IntervalKind::normal, IntervalKind::student, IntervalKind::bootstrap},
-               {1, 30, 2500}, 70);
+               {1, 30, 2500}, few_under_sanitizers(12, 70));
   options.threads = 1;
   const std::string alone = text_of(run_coverage_study(options));
   options.threads = 7;
