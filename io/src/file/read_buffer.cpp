@@ -5,20 +5,14 @@
 #include "file/file_range.hpp"
 
 namespace scrm {
-namespace {
 
-// A block's share of a column of numbers is small change for the system: several blocks' are read at once.
-constexpr std::size_t kAheadBytes = std::size_t{64} << 10;
-
-}  // namespace
-
-ReadBuffer::ReadBuffer() = default;
+ReadBuffer::ReadBuffer(std::size_t ahead) : ahead_(ahead) {}
 ReadBuffer::~ReadBuffer() = default;
 ReadBuffer::ReadBuffer(ReadBuffer&&) noexcept = default;
 ReadBuffer& ReadBuffer::operator=(ReadBuffer&&) noexcept = default;
 
 std::size_t ReadBuffer::bytes(std::size_t piece) noexcept {
-  return std::max(piece, kAheadBytes) + kPageBytes;
+  return std::max(piece, kPieceBytes) + kPageBytes;
 }
 
 std::byte* ReadBuffer::space(std::size_t length) {
@@ -33,7 +27,9 @@ std::byte* ReadBuffer::space(std::size_t length) {
 
 const std::byte* ReadBuffer::read(const FileRange& range, std::size_t from, std::size_t length) {
   if (range_ != range.id || from < begin_ || from + length > end_) {
-    const std::size_t wanted = std::max(length, std::min(kAheadBytes, range.length - from));
+    // Whole pieces: the start of another would be read twice.
+    const std::size_t pieces = ahead_ / std::max<std::size_t>(1, length) * length;
+    const std::size_t wanted = std::max(length, std::min(pieces, range.length - from));
     held_ = same_place_in_page(space(wanted), range.offset + from);
     read_all_at(*range.file, held_, wanted, range.offset + from, range.place);
     range_ = range.id;

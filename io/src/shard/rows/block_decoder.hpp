@@ -16,7 +16,7 @@ namespace scrm {
 class BlockDecoder {
  public:
   BlockDecoder(const Schema& schema, ShardRows& rows, BlockBuffer& out) : schema_(schema), rows_(rows), out_(out) {
-    out_.read_buffers().resize(kOutside + outside_datasets(schema).size());
+    if (out_.read_buffers().empty()) out_.read_buffers() = make_read_buffers(schema);
     out_.leave_nothing_in_place();
     leaves_in_place_ = out_.in_place() != nullptr;
   }

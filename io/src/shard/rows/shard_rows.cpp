@@ -17,6 +17,8 @@ namespace {
 
 // Of contexts that stay row by row: a block of them, 512 KiB, is still in cache when it is used.
 constexpr std::size_t kMaxRowBytes = 256;
+// Narrower contexts are read several blocks at once: the system takes a microsecond or two for every call.
+constexpr std::size_t kContextAhead = kMaxRowBytes * kBlockRows;
 
 // Pieces of a block are a multiple of this many rows, so that the columns of each but the last begin on a cache line.
 constexpr std::size_t kPieceGrain = 16;
@@ -318,8 +320,16 @@ void BlockDecoder::decode_entries(const Part& part) {
 std::size_t read_buffer_bytes(const Schema& schema) {
   const auto widest = static_cast<std::size_t>(std::max<std::int64_t>({schema.features, schema.num_actions, 1}));
   const std::size_t lists = kOutside + outside_datasets(schema).size();
-  return ReadBuffer::bytes(std::max(kMaxRowBytes * kBlockRows, kPieceGrain * widest * sizeof(double))) +
+  return ReadBuffer::bytes(std::max(kContextAhead, kPieceGrain * widest * sizeof(double))) +
          lists * ReadBuffer::bytes(0);
+}
+
+std::vector<ReadBuffer> make_read_buffers(const Schema& schema) {
+  static_assert(kContext == 0);
+  std::vector<ReadBuffer> out;
+  out.emplace_back(kContextAhead);
+  out.resize(kOutside + outside_datasets(schema).size());
+  return out;
 }
 
 int ShardRows::decode(std::int64_t from, int count, BlockBuffer& out, Audit& audit) {

@@ -15,6 +15,9 @@ namespace scrm {
 /// The datasets of a shard that are read; those of outside_datasets() follow.
 enum ShardDataset { kContext, kIndices, kValues, kAction, kLoss, kPropensity, kLabelPropensity, kCluster, kOutside };
 
+/// A buffer for each of them, in that order; read_buffer_bytes() is what they come to.
+std::vector<ReadBuffer> make_read_buffers(const Schema& schema);
+
 /// Consecutive rows of one shard.
 struct ShardSlice {
   std::shared_ptr<const std::string> path;

@@ -12,13 +12,14 @@ struct FileRange;
 
 class ReadBuffer {
  public:
-  ReadBuffer();
+  /// Pieces of this size are best: below L2, far above the cost of a system call. Larger ones make the buffer grow.
+  static constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
+
+  /// Reads up to `ahead` bytes at once: a block's share of a column of numbers is small change for the system.
+  explicit ReadBuffer(std::size_t ahead = kPieceBytes);
   ~ReadBuffer();
   ReadBuffer(ReadBuffer&&) noexcept;
   ReadBuffer& operator=(ReadBuffer&&) noexcept;
-
-  /// Pieces of this size are best: below L2, far above the cost of a system call. Larger ones make the buffer grow.
-  static constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
 
   /// Bytes [from, from + length) of the range, valid until the next call; what follows them in the range is read along
   /// when they are few. Throws an Error when the file ends before them or cannot be read.
@@ -31,6 +32,7 @@ class ReadBuffer {
   static std::size_t bytes(std::size_t piece) noexcept;
 
  private:
+  std::size_t ahead_;
   std::unique_ptr<std::byte[]> memory_;
   std::size_t size_ = 0;
   // What it holds, and where: bytes [begin_, end_) of a range.
