@@ -338,7 +338,8 @@ EvaluationReport evaluate(Source& source, const std::vector<NamedPolicy>& polici
   else if (!clustered && used > 1)
     report.loss_error = report.loss.standard_deviation() / std::sqrt(report.loss.count);
   const bool reward = source.schema().outcome == Outcome::reward;
-  report_policies({outcome.sums, chosen, extra, rules, baseline, options, outcome.groups(), totals, clustered, reward},
+  report_policies({outcome.sums, chosen, extra, rules, baseline, options, outcome.groups(), totals, clustered, reward,
+                   source.schema().num_actions},
                   policies, facts, report);
   if (options.model && options.estimators.empty()) say_where_model_is_missing(*options.model, policies, report);
   return report;

@@ -254,8 +254,11 @@ PolicyReport report_policy(const ReportInputs& in, const std::vector<FinalSums>&
   const bool additive = std::find(in.chosen[p].begin(), in.chosen[p].end(), &kAdditiveEstimator) != in.chosen[p].end();
   if (additive && !in.options.alpha && in.groups.groups > 1) {
     const std::size_t column = in.groups.layout.policy(p) + GroupLayout::kOwn + 1;
-    add_label_weight_warning(in.totals[column] / in.totals[GroupLayout::kRows],
-                             shape_of_label_weights(in.groups, in.totals, p).standard_error, out.diagnostics);
+    const double rows = in.totals[GroupLayout::kRows];
+    const double label_error = shape_of_label_weights(in.groups, in.totals, p).standard_error;
+    // α E[w_k²] for each label, whose variances add up where bits are independent.
+    const double taken = in.rules.alpha * (in.num_actions + rows * label_error * label_error);
+    add_label_weight_warning(in.totals[column] / rows, taken, label_error, out.diagnostics);
   }
   if (likelihood) out.estimates.push_back(*likelihood);
   add_overflow_warnings(overflows, out.diagnostics);

@@ -24,6 +24,7 @@ struct ReportInputs {
   const std::vector<double>& totals;  ///< of the groups
   bool clustered;                     ///< the groups are clusters of rows
   bool reward;                        ///< how messages show outcomes
+  int num_actions;                    ///< of multilabel actions, the labels
 };
 
 /// What is known of an estimate beside its sums.

@@ -35,12 +35,13 @@ void add_overflow_warnings(const Overflows& overflows, Diagnostics& diagnostics)
   warn(overflows.intervals, "the interval", ": it is left out");
 }
 
-void add_label_weight_warning(double mean, double error, Diagnostics& diagnostics) {
-  if (!(std::abs(mean) > kSuspiciousZ * error) || rounds_to_one(1 + mean)) return;
+void add_label_weight_warning(double mean, double taken, double error, Diagnostics& diagnostics) {
+  const double unexplained = mean > 0 ? mean : std::min(mean + taken, 0.0);
+  if (!(std::abs(unexplained) > kSuspiciousZ * error) || rounds_to_one(1 + unexplained)) return;
   diagnostics.warnings.push_back(fmt::format(
       "additive: the weights of the labels add up to {:.4g} {} than their number ({:.1f} standard errors away): the "
       "recorded label_propensity is wrong, or the logging policy never sets or never leaves out some label",
-      std::abs(mean), mean > 0 ? "more" : "less", std::abs(mean) / error));
+      std::abs(unexplained), mean > 0 ? "more" : "less", std::abs(unexplained) / error));
 }
 
 void add_underflow_warning(const Moments& loss, bool reward, Diagnostics& diagnostics) {

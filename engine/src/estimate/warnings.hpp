@@ -19,8 +19,8 @@ struct Overflows {
 void add_overflow_warnings(const Overflows& overflows, Diagnostics& diagnostics);
 
 /// Says so where the weights of single labels do not average to one: `mean` is that of Σ_k (w_k − 1), which should be
-/// zero, and `error` its standard error.
-void add_label_weight_warning(double mean, double error, Diagnostics& diagnostics);
+/// zero but for what α takes off, `taken`, and `error` its standard error.
+void add_label_weight_warning(double mean, double taken, double error, Diagnostics& diagnostics);
 
 /// Says so where losses are so small that their squares vanish, and standard errors with them.
 void add_underflow_warning(const Moments& loss, bool reward, Diagnostics& diagnostics);

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -125,6 +126,29 @@ TEST_CASE("evaluate: additive keeps its digits when losses lie far from zero") {
     CHECK(relative_error(value_or_nan(additive.value), expected.value) <= 1e-13);
     // The losses themselves are known to 1e-16 of the offset only.
     CHECK(relative_error(value_or_nan(additive.standard_error), expected.standard_error) <= 1e-14 * offset);
+  }
+}
+
+TEST_CASE("evaluate: what an automatic alpha takes off the weights of labels does not make propensities look wrong") {
+  // Bits set in half of the rows, and in 0.52 of them by the policy: weights spread so little that 6/n is seen.
+  LoggedRows rows = random_rows(multilabel_schema(6), 100, 9);
+  std::fill(rows.label_propensity.begin(), rows.label_propensity.end(), 0.5);
+  std::fill(rows.propensity.begin(), rows.propensity.end(), std::pow(0.5, 6));
+  Policy policy = random_policy(PolicyKind::multilabel, rows.schema, 3);
+  std::fill(policy.theta.begin(), policy.theta.end(), 0.0);
+  const auto columns = policy.theta.size() / 6;
+  for (std::size_t k = 0; k < 6; ++k) policy.theta[k * columns] = std::log(0.52 / 0.48);
+  policy.epsilon = 0;
+  const auto says_wrong = [&] {
+    const std::vector<std::string> warnings = evaluate_one(rows, policy).diagnostics.warnings;
+    return std::any_of(warnings.begin(), warnings.end(), [](const std::string& warning) {
+      return warning.find("label_propensity is wrong") != std::string::npos;
+    });
+  };
+  CHECK(!says_wrong());
+  for (const double recorded : {0.45, 0.55}) {
+    std::fill(rows.label_propensity.begin(), rows.label_propensity.end(), recorded);
+    CHECK(says_wrong());
   }
 }
 

@@ -191,6 +191,38 @@ TEST_CASE("shape: groups are left out one by one, as if estimates were made agai
   }
 }
 
+TEST_CASE("shape: additive without a group has another mean loss, which its error takes as given") {
+  ExtraTerms extra;
+  extra.labels = true;
+  const GroupLayout layout(1, extra);
+  const WeightedBlock first(1, 40);
+  Block block = first.block;
+  block.first_row = 0;
+  std::vector<double> excess;  // a fifth below zero, as of ten labels whose weights α = 1/50 makes smaller
+  for (int i = 0; i < block.rows; ++i) excess.push_back(0.3 * std::sin(7.0 * i) - 0.2);
+  RowGroups rows(40, 1, layout);
+  rows.add_block_losses(block);
+  rows.add_block(block, 0, first.weights.data(), {.alpha = 0.02, .clip = 3, .ranges = false}, excess.data());
+  const std::vector<double> totals = rows.table().totals();
+  for (const Baseline& baseline : {Baseline{}, Baseline{.kind = Baseline::Kind::logged}}) {
+    const EstimateColumn column{0, &kAdditiveEstimator, baseline};
+    const auto shape = shape_of(rows.table(), totals, column);
+    REQUIRE(shape);
+    double squares = 0, cubes = 0;
+    for (std::int64_t g = 0; g < 40; ++g) {
+      std::vector<double> others = totals;
+      for (std::size_t c = 0; c < others.size(); ++c) others[c] -= rows.table().group(g)[c];
+      const double j = 39 * (layout.value(totals.data(), column) - layout.value(others.data(), column));
+      squares += j * j;
+      cubes += j * j * j;
+    }
+    CHECK(shape->skewness == doctest::Approx(cubes / std::pow(squares, 1.5)).epsilon(1e-9));
+    const double jackknife = std::sqrt(40.0 / 39 * squares) / 40;
+    CHECK(shape->leverage == doctest::Approx(std::max(1.0, jackknife / shape->standard_error)).epsilon(1e-9));
+    if (baseline.kind == Baseline::Kind::none) CHECK(shape->leverage > 1.1);
+  }
+}
+
 TEST_CASE("cluster groups: sums of clusters wherever they lie; too many are put together without losing a row") {
   ExtraTerms none;
   const GroupLayout layout(64, none);  // 2,048 clusters at most

@@ -173,14 +173,22 @@ class PolicyInfluence {
         own_(layout_.totals(totals.data(), policy, estimator)),
         is_ratio_(estimator.learning && estimator.learning->form == RiskForm::ratio),
         is_mean_(estimator.influence == nullptr && estimator.replicate == replicate_mean_of_terms),
+        is_additive_(estimator.label_sums && !estimator.needs_model),
         terms_(layout_.policy(policy) + layout_.terms_column(policy, estimator)),
         weight_(layout_.policy(policy) + GroupLayout::kWeight),
+        labels_(layout_.policy(policy) + GroupLayout::kOwn + 1),
         mean_(own_.terms / own_.rows),
         factor_(is_ratio_ ? own_.weight : own_.rows, groups) {}
 
   Added operator()(const double* group) {
     const double d = influence(group);
-    return {d, d * factor_(group[is_ratio_ ? weight_ : GroupLayout::kRows])};
+    const double factor = factor_(group[is_ratio_ ? weight_ : GroupLayout::kRows]);
+    const double others = own_.rows - group[GroupLayout::kRows];
+    if (!is_additive_ || !(others > 0)) return {d, d * factor};
+    // The mean loss of `additive`, which its error takes as given, is another one without the group.
+    const double loss = group[GroupLayout::kLoss] - group[GroupLayout::kRows] * own_.loss / own_.rows;
+    const double excess = own_.additive_s - group[labels_];
+    return {d, (d - loss * excess / others) * factor};
   }
   bool is_ratio() const { return is_ratio_; }
 
@@ -195,8 +203,8 @@ class PolicyInfluence {
   const Estimator& estimator_;
   std::size_t policy_;
   ReplicateTotals own_;
-  bool is_ratio_, is_mean_;
-  std::size_t terms_, weight_;
+  bool is_ratio_, is_mean_, is_additive_;
+  std::size_t terms_, weight_, labels_;
   double mean_;
   LeftOutFactor factor_;
 };
