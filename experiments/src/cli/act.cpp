@@ -29,6 +29,7 @@
 #include "scrm/io/file/atomic_folder.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/path_checks.hpp"
+#include "scrm/io/file/spelling.hpp"
 #include "task/acted_csv.hpp"
 
 namespace scrm {
@@ -197,20 +198,20 @@ std::string import_command(const ActCommand& command, const Schema& schema) {
     names[1].push_back(fmt::format("label_propensity_{}", k));
   }
   if (names[0].empty()) names[0].emplace_back("action");
-  std::string text = fmt::format("scrm import {} --format csv --out logs --action-kind {}", command.csv,
+  std::string text = fmt::format("scrm import {} --format csv --out logs --action-kind {}", shell_word(command.csv),
                                  to_string(schema.action_kind));
   if (!command.inputs.encoding.empty()) {
-    text += fmt::format(" --encoding {}", command.inputs.encoding);
+    text += fmt::format(" --encoding {}", shell_word(command.inputs.encoding));
   } else {
     // Names say by themselves how many there are.
     if (schema.action_kind == ActionKind::categorical && schema.action_names.empty())
       text += fmt::format(" --num-actions {}", schema.num_actions);
     if (command.inputs.csv())
-      text += fmt::format(" --context '{}'", fmt::join(command.inputs.columns, ","));
+      text += " --context " + shell_word(fmt::format("{}", fmt::join(command.inputs.columns, ",")));
     else if (schema.features > 0)
-      text += fmt::format(" --context '{}'", schema.context_columns.empty()
-                                                 ? "x*"
-                                                 : fmt::format("{}", fmt::join(schema.context_columns, ",")));
+      text +=
+          " --context " +
+          shell_word(schema.context_columns.empty() ? "x*" : fmt::format("{}", fmt::join(schema.context_columns, ",")));
   }
   text += fmt::format(" --action {} --loss loss", fmt::join(names[0], ","));
   text += schema.propensity == PropensityForm::linear ? " --propensity propensity" : " --log-propensity log_propensity";
@@ -249,13 +250,14 @@ void print_summary(const ActCommand& command, const Schema& schema, const Action
         "      without label_propensity: epsilon is mixed in jointly, so bits are not independent (mixing = \"label\" "
         "in the policy would make them so)\n");
   }
-  fmt::print("next: {}, then\n      {}\n",
-             csv ? "record what happened to each row in a column named loss (a reward: with --reward-column for --loss)"
-                 : "record what happened to each row in a dataset named loss of its shard (rewards: with the attribute "
-                   "outcome = \"reward\")",
-             styled(csv ? import_command(command, schema)
-                        : fmt::format("scrm evaluate {} --policy {}", command.out, command.policy),
-                    Style::strong));
+  fmt::print(
+      "next: {}, then\n      {}\n",
+      csv ? "record what happened to each row in a column named loss (a reward: with --reward-column for --loss)"
+          : "record what happened to each row in a dataset named loss of its shard (rewards: with the attribute "
+            "outcome = \"reward\")",
+      styled(csv ? import_command(command, schema)
+                 : fmt::format("scrm evaluate {} --policy {}", shell_word(command.out), shell_word(command.policy)),
+             Style::strong));
 }
 
 /// Says which actions were never drawn: the loop learns nothing more about them.

@@ -18,6 +18,7 @@
 #include "scrm/experiments/simulated_source.hpp"
 #include "scrm/io/file/atomic_folder.hpp"
 #include "scrm/io/file/error.hpp"
+#include "scrm/io/file/spelling.hpp"
 
 namespace scrm {
 
@@ -74,7 +75,7 @@ void print_result(const SimulateCommand& command, const Schema& schema, std::int
              printable(command.out));
   fmt::print("      {}, {} actions, {} ({} rows/s)\n", counted(schema.features, "feature"),
              to_string(schema.action_kind), human_seconds(seconds), human_number(rate));
-  fmt::print("next: {}\n", styled(fmt::format("scrm inspect {}", command.out), Style::strong));
+  fmt::print("next: {}\n", styled(fmt::format("scrm inspect {}", shell_word(command.out)), Style::strong));
 }
 
 /// Fails where an output is there already or is the policy that logs.

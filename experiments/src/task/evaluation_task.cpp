@@ -14,6 +14,7 @@
 #include "scrm/engine/pass/shard_source.hpp"
 #include "scrm/engine/policy/first_features.hpp"
 #include "scrm/io/file/error.hpp"
+#include "scrm/io/file/spelling.hpp"
 #include "scrm/io/shard/fingerprint.hpp"
 #include "task/data_fingerprint.hpp"
 #include "task/logging_policies.hpp"
@@ -36,7 +37,7 @@ std::string training_rows_warning(const PolicyFile& file, std::int64_t rows, std
   return fmt::format("it was learned from {} rows, and its estimate on them is an optimist's; {}",
                      same ? "these" : "the first of these",
                      same && training->holdout > 0
-                         ? fmt::format("--holdout-of {} judges it on those that were held out", file.name)
+                         ? fmt::format("--holdout-of {} judges it on those that were held out", shell_word(file.name))
                          : "judge it on other rows");
 }
 

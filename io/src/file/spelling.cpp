@@ -56,4 +56,16 @@ std::string suggestion(std::string_view typed, const std::vector<std::string>& k
   return fmt::format("there is {}{}", fmt::join(known.begin(), shown, ", "), shown == known.end() ? "" : ", ...");
 }
 
+std::string shell_word(const std::string& text) {
+  static constexpr std::string_view kPlain = "_-+./,:=@%^";
+  const auto plain = [](char c) {
+    const bool ordinary = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    return ordinary || static_cast<unsigned char>(c) >= 0x80 || kPlain.find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 }  // namespace scrm

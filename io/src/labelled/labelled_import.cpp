@@ -8,6 +8,7 @@
 #include "labelled/text_memory.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/path_checks.hpp"
+#include "scrm/io/file/spelling.hpp"
 #include "scrm/io/labelled/arff.hpp"
 #include "scrm/io/labelled/labelled_file.hpp"
 #include "scrm/kernels/vector/ignore_case.hpp"
@@ -82,7 +83,7 @@ LabelledFormat labelled_format(const std::string& path) {
         path,
         fmt::format("its ending says CSV, and which column is the class is not known; bring it in with `scrm import {} "
                     "--format csv --class COLUMN --out DATA.h5` and give that file",
-                    path));
+                    shell_word(path)));
   fail_usage(path, "its ending does not tell what it is; .arff, .libsvm, .svm, .txt and .h5 are known");
 }
 

@@ -46,13 +46,13 @@ class Csv(ActTest):
     def test_the_import_that_the_summary_names_works(self):
         for name in ("gaussian", "softmax", "label", "joint", "uniform", "uniform-bits"):
             with self.subTest(policy=name):
-                out = self.dir / f"{name}.csv"
+                out = self.dir / f"it's {name}.csv"
                 text = run("act", self.policy(name), "--contexts", self.contexts, "--seed", 7, "--csv", out,
                            *OPTIONS.get(name, ())).stdout
                 lines = out.read_text().splitlines()
                 out.write_text("\n".join([lines[0] + ",loss"] + [line + ",0.5" for line in lines[1:]]) + "\n")
                 self.assertIn("--reward-column", text)
-                command = text.splitlines()[-1].replace("'", "").split()
+                command = shlex.split(text.splitlines()[-1])
                 self.assertEqual(command[:2], ["scrm", "import"])
                 command[command.index("logs")] = str(self.dir / f"{name}-logs")
                 run(*command[1:])

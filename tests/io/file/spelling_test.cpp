@@ -30,3 +30,15 @@ TEST_CASE("suggestion: the word that was meant, or those there are") {
   CHECK(suggestion("xyzzy", many).substr(0, 16) == "there is column,");
   CHECK(suggestion("xyzzy", many).find("column, ...") != std::string::npos);
 }
+
+TEST_CASE("shell_word: what a shell would split, expand or end is in quotes") {
+  CHECK(shell_word("logs/part-1.h5") == "logs/part-1.h5");
+  CHECK(shell_word("age,visits") == "age,visits");
+  CHECK(shell_word("Zürich.csv") == "Zürich.csv");
+  CHECK(shell_word("my data/a.csv") == "'my data/a.csv'");
+  CHECK(shell_word("x*") == "'x*'");
+  CHECK(shell_word("it's") == "'it'\\''s'");
+  CHECK(shell_word("$(date)") == "'$(date)'");
+  CHECK(shell_word("~/a") == "'~/a'");
+  CHECK(shell_word("") == "''");
+}

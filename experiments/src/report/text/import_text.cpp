@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "report/terminal.hpp"
+#include "scrm/io/file/spelling.hpp"
 
 namespace scrm {
 namespace {
@@ -56,7 +57,8 @@ std::string import_text(const ImportResult& result, const std::string& out, cons
   if (result.filled_holes > 0)
     text += fmt::format("  {} filled as the encoding says\n", counted(result.filled_holes, "missing value"));
   if (result.encoding_written)
-    text += fmt::format("  the encoding is in {0}: give it to import and act again with --encoding {0}\n", encoding);
+    text += fmt::format("  the encoding is in {}: give it to import and act again with --encoding {}\n", encoding,
+                        shell_word(encoding));
   else if (!encoding.empty())
     text += fmt::format("  encoded as {} says\n", encoding);
   return text;

@@ -1,4 +1,4 @@
-/// Words in messages: suggestions for mistyped ones, and counts.
+/// Words in messages: suggestions for mistyped ones, words of commands that are advised, and counts.
 #pragma once
 
 #include <concepts>
@@ -22,6 +22,9 @@ std::string did_you_mean(std::string_view typed, const std::vector<std::string>&
 
 /// did_you_mean(), or "there is ..." with the known words, cut where the list gets long.
 std::string suggestion(std::string_view typed, const std::vector<std::string>& known);
+
+/// A path or a list as a shell takes it: in single quotes where it would be split or expanded otherwise.
+std::string shell_word(const std::string& text);
 
 /// A count and what it counts: "1 row", "2 rows".
 template <std::integral Count>
