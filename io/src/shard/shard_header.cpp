@@ -330,8 +330,10 @@ void HeaderReader::read_models() {
   if (file_.object_type("model") == ObjectType::group) names = file_.members("model");
   if (!options_.model.empty() && std::find(names.begin(), names.end(), options_.model) == names.end()) {
     fail(file_, "model/" + options_.model,
-         names.empty() ? "there is no such group, nor any other model"
-                       : fmt::format("there is no such group; there are {}", fmt::join(names, ", ")));
+         names.empty() ? "there is no such group, nor any other model; ridge and fourier are fitted to the rows, none "
+                         "goes without a model"
+                       : fmt::format("there is no such group; there are {}, and ridge, fourier and none",
+                                     fmt::join(names, ", ")));
   }
   for (const std::string& name : names) {
     StoredModel& model = header_.models.emplace_back(StoredModel{name, {}});

@@ -85,6 +85,19 @@ class Encoding(ProgramTest):
         self.refused(SHOP.replace("0.25", "-1"), *FEATURES, "--encoding", self.dir / "shop.toml")
         self.assertFalse((self.dir / "shop.toml").exists())
 
+    def test_no_rows_make_no_recipe(self):
+        message = self.refused("age,city,since,item,revenue,p\n", *FEATURES, "--encoding", self.dir / "shop.toml")
+        self.assertIn("in.csv: there are no rows that ", message)
+        self.assertIn("leave out --encoding", message)
+        self.assertFalse((self.dir / "shop.toml").exists())
+
+    def test_a_column_without_a_good_row_is_another_one(self):
+        rows = "".join(f"{i},Paris,2026-01-31,a,tea,1\n" for i in range(3))
+        message = self.refused("age,city,since,item,revenue,p\n" + rows, "--context", "age")
+        self.assertIn("(all 3 rows are bad: is this the right column?)", message)
+        message = self.refused("age,city,since,item,revenue,p\n" + rows + "1,Paris,2026-01-31,a,1,1\n", "--context", "age")
+        self.assertIn("(3 bad rows in all; --skip-bad-rows goes on without them)", message)
+
     def test_levels_that_were_never_seen(self):
         text = "city,item,revenue,p\nParis,0,1,1\nother,1,1,1\n"
         result, _ = self.imported(text, "--categorical", "city", "--encoding", self.dir / "a.toml")

@@ -181,7 +181,9 @@ class OutsideModel(ProgramTest):
         self.assertEqual(names("--model", "n"), PLAIN_NAMES + MODEL_NAMES)
         self.assertEqual(names("--model", "none"), PLAIN_NAMES)
         said = run("evaluate", data, "--target", "new", "--model", "o", check=1).stderr
-        self.assertIn("model/o: there is no such group; there are m, n", said)
+        self.assertIn("model/o: there is no such group; there are m, n, and ridge, fourier and none", said)
+        said = run("evaluate", self.write(self.log), "--target", "new", "--model", "rigde", check=1).stderr
+        self.assertIn("nor any other model; ridge and fourier are fitted to the rows", said)
         said = run("evaluate", data, "--target", "new", "--estimator", "dr", check=1).stderr
         self.assertIn("the estimator 'dr' does not apply: there is no model: --model ridge fits one", said)
 

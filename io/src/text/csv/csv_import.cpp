@@ -279,6 +279,14 @@ ImportResult import_csv(const CsvImport& asked, const BytesProgress& progress) {
   CsvFindings findings;
   if (scans) findings = scan_records(import, columns, first.header(), texts, part_of(progress, 0, 2, bytes));
 
+  const bool writes_encoding = !import.encoding.empty() && !known;
+  if (writes_encoding && findings.records == 0)
+    throw Error(ErrorKind::data,
+                fmt::format("there are no rows that {} could be learned from; leave out --encoding, or import a file "
+                            "with rows first",
+                            import.encoding),
+                {.file = first.path()});
+
   const EncodingOrigin origin = known ? EncodingOrigin::file : scans ? EncodingOrigin::learned : EncodingOrigin::plain;
   Encoding encoding = known   ? *known
                       : scans ? learned_encoding(import, findings)
@@ -286,7 +294,6 @@ ImportResult import_csv(const CsvImport& asked, const BytesProgress& progress) {
   if (encoding.num_actions == 0) encoding.num_actions = import.num_actions;
   complete_schema(encoding, columns.schema);
   require_block_fits(first, columns.schema, import.write, import.memory);
-  const bool writes_encoding = !import.encoding.empty() && !known;
   // A folder that cannot be written is known before the work, not after it.
   if (writes_encoding) AtomicFile(import.encoding);
 

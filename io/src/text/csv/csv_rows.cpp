@@ -201,6 +201,7 @@ bool CsvRows::add(std::span<const std::string_view> fields, std::int64_t line) {
   }
   builder_.store();
   filled_holes_ += holes_;
+  ++good_;
   return true;
 }
 
@@ -213,6 +214,7 @@ void CsvRows::absorb_counts(CsvRows& other) {
   for (std::size_t i = 0; i < bad_records_.size(); ++i) bad_records_[i] += take(other.bad_records_[i]);
   for (std::size_t i = 0; i < bad_rows_.size(); ++i) bad_rows_[i] += take(other.bad_rows_[i]);
   bad_ += take(other.bad_);
+  good_ += take(other.good_);
   filled_holes_ += take(other.filled_holes_);
   if (!first_error_) first_error_ = std::move(other.first_error_);
   other.first_error_.reset();
@@ -220,6 +222,10 @@ void CsvRows::absorb_counts(CsvRows& other) {
 
 void CsvRows::require_no_bad_rows(bool can_skip) const {
   if (bad_ == 0) return;
+  if (good_ == 0 && bad_ > 1)
+    throw Error(ErrorKind::data,
+                fmt::format("{} (all {} rows are bad: is this the right column?)", first_error_->what, bad_),
+                {.file = first_error_->file});
   const bool advise_skipping = can_skip && !first_error_->has_remedy;
   throw Error(ErrorKind::data, first_error_->what + " " + bad_rows_in_all(bad_, advise_skipping),
               {.file = first_error_->file});

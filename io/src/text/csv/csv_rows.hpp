@@ -90,6 +90,7 @@ class CsvRows {
   int holes_ = 0;  // filled in the record at hand
   std::int64_t filled_holes_ = 0;
   std::int64_t bad_ = 0;  // rows and records
+  std::int64_t good_ = 0;
   std::array<std::int64_t, kBadRecordReasons> bad_records_{};
   std::array<std::int64_t, kBadRowReasons> bad_rows_{};
   std::optional<FirstError> first_error_;
