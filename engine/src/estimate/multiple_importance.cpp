@@ -225,13 +225,21 @@ Estimate pooled_estimate(const TermSums& sums, const char* name, const std::stri
                     called));
     return out;
   }
+  // Covariances of rollouts are estimated from pairs of rows, and their noise can outweigh all else.
+  const double independent = rollout_variances(sums) / all.count / all.count;
+  constexpr double kOutweighs = 2;
   if (variance < 0) {
-    // Covariances of rollouts are estimated from pairs of rows, and their noise can outweigh all else.
-    variance = rollout_variances(sums) / all.count / all.count;
+    variance = independent;
     warnings.push_back(fmt::format(
         "{}: its standard error takes rollouts as independent, since the covariances estimated between them "
         "would make its variance negative",
         called));
+  } else if (variance > kOutweighs * independent || variance < independent / kOutweighs) {
+    warnings.push_back(
+        fmt::format("{}: its standard error of {:.2g} is made by the covariances estimated between rollouts, which are "
+                    "mostly noise "
+                    "where rows are independent of each other; without them it is {:.2g}",
+                    called, std::sqrt(variance), std::sqrt(independent)));
   }
   PointEstimate point;
   point.value = all.mean;

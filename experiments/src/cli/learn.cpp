@@ -36,6 +36,7 @@ struct LearnCommand {
   std::string out;
   bool overwrite = false;
   std::string start;
+  const CLI::Option *scale_option = nullptr, *epsilon_option = nullptr;
   std::optional<std::int64_t> width, feature_seed;
   std::optional<double> bandwidth;
   std::string scale = "0.5";
@@ -110,6 +111,23 @@ void prepare_outputs(const LearnCommand& command) {
   }
 }
 
+/// Options that say otherwise than the start, which fixes them, are told rather than left out without a word.
+void warn_of_fixed_options(const LearnCommand& command) {
+  const LearningRequest& request = command.request;
+  const Policy& start = request.start->policy;
+  const auto warn = [&command](const char* option, const auto& given, const auto& fixed) {
+    print_warning(fmt::format("{} {} is not followed: {} has {}, and a start fixes it; change it there", option, given,
+                              command.start, fixed),
+                  command.common.quiet);
+  };
+  const bool spread = start.kind == PolicyKind::gaussian || start.kind == PolicyKind::lognormal;
+  if (!request.kind.empty() && request.kind != start.kind.name()) warn("--kind", request.kind, start.kind.name());
+  if (command.epsilon_option->count() > 0 && !spread && request.epsilon != start.epsilon)
+    warn("--epsilon", request.epsilon, start.epsilon);
+  if (command.scale_option->count() > 0 && spread && !request.learn_scale && request.scale != start.scale)
+    warn("--scale", request.scale, start.scale);
+}
+
 void run_learn(LearnCommand& command) {
   LearningRequest& request = command.request;
   request.options.alpha = number_or_auto(command.alpha, "--alpha");
@@ -124,7 +142,10 @@ void run_learn(LearnCommand& command) {
   const Stopwatch watch;
   Dataset dataset(command.data, read_for_learning(command.reward));
   request.logging_policies = command.common.read_policies(command.logging_policies);
-  if (!command.start.empty()) request.start = command.common.read_policies({command.start}).front();
+  if (!command.start.empty()) {
+    request.start = command.common.read_policies({command.start}).front();
+    warn_of_fixed_options(command);
+  }
   const auto path = [&command](double lambda, std::size_t policies) { return output_path(command, lambda, policies); };
   Learned learned = learn_from_dataset(request, std::move(dataset), path, command.common.task());
 
@@ -172,19 +193,21 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
   app.add_option("--feature-seed", command.feature_seed, "Seed of their frequencies; default 0")
       ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
       ->type_name("S");
-  app.add_option("--scale", command.scale,
-                 "Standard deviation of gaussian, or of log a for lognormal; learned: it is learned too, from half of "
-                 "the logged actions' spread on. Default 0.5")
-      ->type_name("X|learned");
+  command.scale_option =
+      app.add_option(
+             "--scale", command.scale,
+             "Standard deviation of gaussian, or of log a for lognormal; learned: it is learned too, from half of "
+             "the logged actions' spread on. Default 0.5")
+          ->type_name("X|learned");
   app.add_option("--min-scale", command.request.min_scale,
                  "The least scale that is learned; default a tenth of the logged actions' spread")
       ->check(CLI::PositiveNumber)
       ->type_name("X");
-  app.add_option(
-         "--epsilon", command.request.epsilon,
-         "Share of uniform actions mixed into softmax and multilabel: exploration, without which there is nothing to "
-         "learn from the next logs; default 0.1")
-      ->type_name("X");
+  command.epsilon_option = app.add_option("--epsilon", command.request.epsilon,
+                                          "Share of uniform actions mixed into softmax and multilabel: exploration, "
+                                          "without which there is nothing to "
+                                          "learn from the next logs; default 0.1")
+                               ->type_name("X");
   choose_among(app.add_option("--mixing", command.request.mixing,
                               "How epsilon is mixed into multilabel: joint or label; default joint"),
                values_by_name(kMixingNames))

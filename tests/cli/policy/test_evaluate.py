@@ -110,6 +110,19 @@ class Evaluate(ProgramTest):
             self.assertAlmostEqual(got["high"] - got["low"], 2 * 1.959964 * independent, delta=1e-6)
             self.assertIn(name, " ".join(report["policies"][0]["diagnostics"]["warnings"]))
 
+    def test_covariances_between_rollouts_that_make_the_standard_error_are_told(self):
+        x, a, y, p = logs(600, 1, 5)
+        write_log(self.dir / "0.h5", rollout=0, context=x, action=a, loss=y, propensity=p)
+        write_log(self.dir / "same.h5", rollout=1, context=x, action=a, loss=y, propensity=p)
+        own, new = self.write_policy("own.toml", [0, 0], 1), self.write_policy("new.toml", [0.2, 0])
+        report = run_json("evaluate", self.dir / "0.h5", self.dir / "same.h5", "--policy", new, "--logging-policy", own,
+                          "--logging-policy", own)
+        r = gaussian(a, 0.2, 0.8) / p * y
+        got = estimates(report)["mis-naive"]
+        self.assertGreater(got["stderr"], 10 * np.sqrt(r.var(ddof=1) / 1200))
+        self.assertRegex(" ".join(report["policies"][0]["diagnostics"]["warnings"]),
+                         f"mis-naive: its standard error of .* without them it is {np.sqrt(r.var(ddof=1) / 1200):.2g}")
+
     def test_the_same_bits_at_any_thread_count_bootstrap_included(self):
         x, a, y, p = logs(100_000, 2, 7)
         write_log(self.dir / "a.h5", context=x, action=a, loss=y, propensity=p)

@@ -71,6 +71,29 @@ class Exploration(ProgramTest):
         quiet = run("act", self.dir / "q.toml", "--contexts", data, "--seed", 1, "--out", self.dir / "again", "--quiet")
         self.assertEqual(quiet.stderr, "")
 
+    def test_a_policy_that_has_decided_nearly_every_row_is_a_warning(self):
+        policy = self.dir / "p.toml"
+        # Each action has the contexts of one stretch of the second feature, and no other chance.
+        rows = ", ".join(str([400 * (1.05 * k - 0.35 * k * k), 0, 400 * k, 0]) for k in range(4))
+        policy.write_text(f'kind = "softmax"\nepsilon = 0.0\ntheta = [{rows}]\n')
+        learn = ("learn", self.data, "--start", policy, "--lambda", 1, "--max-iter", 1, "--holdout", 0, "--overwrite",
+                 "--out", self.dir / "q.toml")
+        word = r"one action has more than 99 % in [\d.]+ % of the rows.*--epsilon"
+        self.assertRegex(run(*learn).stderr, word)
+        seen = run_json(*learn)["exploration"]
+        self.assertEqual(seen["vanishing_actions"], [])
+        self.assertGreater(seen["decided_share"], 0.9)
+        policy.write_text(policy.read_text().replace("epsilon = 0.0", "epsilon = 0.1"))
+        self.assertNotRegex(run(*learn).stderr, word)
+
+    def test_an_option_that_the_start_overrules_is_told(self):
+        policy = self.dir / "p.toml"
+        policy.write_text('kind = "softmax"\nepsilon = 0.25\ntheta = [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]\n')
+        learn = ("learn", self.data, "--start", policy, "--lambda", 1, "--max-iter", 1, "--overwrite", "--out", self.dir / "q.toml")
+        self.assertIn(f"--epsilon 0.5 is not followed: {policy} has 0.25", run(*learn, "--epsilon", 0.5).stderr)
+        self.assertNotIn("not followed", run(*learn, "--epsilon", 0.25, "--kind", "softmax").stderr)
+        self.assertNotIn("not followed", run(*learn).stderr)
+
     def test_acting_warns_of_many_actions_as_soon_as_their_absence_is_no_chance(self):
         policy, rows = self.dir / "many.toml", 3000
         data = self.dir / "contexts.h5"

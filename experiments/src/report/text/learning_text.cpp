@@ -18,6 +18,8 @@ using Json = nlohmann::ordered_json;
 constexpr double kUnreliableEssShare = 0.01;
 /// Standard deviations of the outcome between its mean and zero above which noise of the weights outweighs the rest.
 constexpr double kFarFromZero = 2;
+// A policy that has decided more of the rows than this explores in name only.
+constexpr double kNearlyAll = 0.9;
 constexpr std::size_t kPathLines = 12;
 
 Json finite_or_null(const std::optional<double>& value) {
@@ -235,6 +237,11 @@ std::vector<std::string> learning_warnings(const LearnOutcome& outcome, const Le
           counted(static_cast<std::int64_t>(vanishing.size()), context.labels ? "label" : "action"),
           context.labels ? "varied" : "taken", listed_actions(vanishing, context),
           vanishing.size() == 1 ? "it" : "them"));
+    } else if (outcome.exploration->decided > kNearlyAll) {
+      warnings.push_back(fmt::format(
+          "one action has more than 99 % in {:.3g} % of the rows, so its next logs will hardly show what any other one "
+          "would have done; a larger --epsilon keeps the loop alive",
+          100 * outcome.exploration->decided));
     }
   }
   if (!outcome.held_out) return warnings;
