@@ -30,7 +30,7 @@ namespace {
 /// Why the estimator cannot be had of this data, policy and model; empty where it can.
 std::string inapplicable_reason(const Estimator& estimator, const EvaluateOptions& options, const Schema& schema,
                                 const TargetPolicy& policy) {
-  const std::string reason = estimator.inapplicable_reason(schema, policy);
+  std::string reason = estimator.inapplicable_reason(schema, policy);
   if (!reason.empty() || !estimator.needs_model) return reason;
   if (options.model && estimator.label_sums && !options.model->is_linear_in_labels())
     return "it needs a model that is linear in the labels, as that of --model ridge is";

@@ -323,7 +323,8 @@ void EvaluationReduction::add_block_sums(const Block& block, EvaluationSums& sum
     for (std::size_t c = 0; c < extra_.tuned_columns(); ++c)
       own[layout_.tuned(0, c)] = sums.tuned[p * extra_.tuned_columns() + c].true_mean() * block.rows;
   }
-  sums.blocks.assign(1, std::move(one));
+  sums.blocks.clear();
+  sums.blocks.push_back(std::move(one));
 }
 
 void EvaluationReduction::add_epochs(const Block& block, std::size_t p, const double* weights,
