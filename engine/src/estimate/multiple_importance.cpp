@@ -237,8 +237,7 @@ Estimate pooled_estimate(const TermSums& sums, const char* name, const std::stri
   } else if (variance > kOutweighs * independent || variance < independent / kOutweighs) {
     warnings.push_back(
         fmt::format("{}: its standard error of {:.2g} is made by the covariances estimated between rollouts, which are "
-                    "mostly noise "
-                    "where rows are independent of each other; without them it is {:.2g}",
+                    "mostly noise where rows are independent of each other; without them it is {:.2g}",
                     called, std::sqrt(variance), std::sqrt(independent)));
   }
   PointEstimate point;

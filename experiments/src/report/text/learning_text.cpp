@@ -239,9 +239,9 @@ std::vector<std::string> learning_warnings(const LearnOutcome& outcome, const Le
           vanishing.size() == 1 ? "it" : "them"));
     } else if (outcome.exploration->decided > kNearlyAll) {
       warnings.push_back(fmt::format(
-          "one action has more than 99 % in {:.3g} % of the rows, so its next logs will hardly show what any other one "
-          "would have done; a larger --epsilon keeps the loop alive",
-          100 * outcome.exploration->decided));
+          "{} more than 99 % in {:.3g} % of the rows, so its next logs will hardly show what anything else would have "
+          "done; a larger --epsilon keeps the loop alive",
+          context.labels ? "of a label's two values one has" : "one action has", 100 * outcome.exploration->decided));
     }
   }
   if (!outcome.held_out) return warnings;
