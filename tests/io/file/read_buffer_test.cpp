@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 
+#include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -32,6 +34,14 @@ std::string numbered(std::size_t length) {
   return bytes;
 }
 
+/// Bytes that this process has asked the system for so far; 0 where it does not say.
+std::int64_t bytes_read() {
+  std::ifstream status("/proc/self/io");
+  std::string name;
+  std::int64_t count = 0;
+  return status >> name >> count && name == "rchar:" ? count : 0;
+}
+
 }  // namespace
 
 TEST_CASE("read buffer: any part of a range, in any order, small and large") {
@@ -50,6 +60,26 @@ TEST_CASE("read buffer: any part of a range, in any order, small and large") {
     }
   }
   CHECK(text(buffer.read(range, 0, 900'000), 900'000) == bytes.substr(1003, 900'000));
+}
+
+TEST_CASE("read buffer: as many whole pieces at once as it may read ahead, and no byte twice") {
+  const Folder folder;
+  const std::string bytes = numbered(1'000'000);
+  const auto file = file_with(folder / "bytes", bytes);
+  const FileRange range(file, 1003, 900'000, {.file = "bytes"});
+  constexpr std::size_t kPiece = 100'000;
+  ReadBuffer buffer(3 * kPiece + kPiece / 2);
+  const std::byte* first = nullptr;
+  const std::int64_t before = bytes_read();
+  for (std::size_t piece = 0; piece < 9; ++piece) {
+    CAPTURE(piece);
+    const std::byte* at = buffer.read(range, piece * kPiece, kPiece);
+    if (piece % 3 == 0) first = at;
+    CHECK(at == first + piece % 3 * kPiece);  // the same reading goes on
+    CHECK(text(at, kPiece) == bytes.substr(1003 + piece * kPiece, kPiece));
+    CHECK(text(buffer.read(range, piece * kPiece, 0), 0).empty());
+  }
+  CHECK(bytes_read() - before < 900'000 + 10'000);  // and what /proc takes
 }
 
 TEST_CASE("read buffer: what it holds of one range is never taken for another's") {
