@@ -305,6 +305,8 @@ void act(const ActCommand& command, const Policy& written, const ContextFiles& f
   else if (!command.to_stdout())
     print_summary(command, schema, totals, seconds);
   warn_of_missing_actions(command, schema, totals);
+  if (!contexts.schema().unnamed_columns.empty())
+    print_warning(unnamed_columns_warning(contexts.schema()), command.common.quiet);
 }
 
 void run_act(const ActCommand& command) {

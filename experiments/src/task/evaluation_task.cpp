@@ -77,6 +77,7 @@ class Evaluation {
     policies_.insert(policies_.end(), request_.functions.begin(), request_.functions.end());
     const std::vector<std::string>& names = request_.target_names.empty() ? request_.targets : request_.target_names;
     for (std::size_t t = 0; t < names.size(); ++t)
+    if (!source_.schema().unnamed_columns.empty()) task_.warning(unnamed_columns_warning(source_.schema()));
       policies_.push_back({names[t], make_target_column_policy(static_cast<int>(t))});
   }
 

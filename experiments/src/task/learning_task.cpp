@@ -136,6 +136,7 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
   const Schema& schema = rows.schema();
   Learned learned;
   LearnContext& context = learned.context;
+  if (!schema.unnamed_columns.empty()) task.warning(unnamed_columns_warning(schema));
   context.streamed = rows.streamed();
   context.outcome = schema.outcome.value_or(Outcome::loss);
 

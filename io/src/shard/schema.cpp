@@ -14,6 +14,13 @@ std::vector<std::string> outside_datasets(const Schema& schema) {
   return names;
 }
 
+std::string unnamed_columns_warning(const Schema& schema) {
+  if (schema.unnamed_columns.empty()) return "";
+  return schema.unnamed_columns +
+         ": does not name its features (attribute context_columns) as other files do: they are taken in the order of "
+         "those";
+}
+
 const char* to_string(ActionKind kind) noexcept {
   switch (kind) {
     case ActionKind::continuous:

@@ -46,7 +46,10 @@ void SchemaBuilder::check_against_first(const std::string& path, const ShardHead
 }
 
 std::shared_ptr<const ColumnOrder> SchemaBuilder::match_columns(const std::string& path, const ShardHeader& header) {
-  if (header.context_columns.empty()) return nullptr;
+  if (header.context_columns.empty()) {
+    if (without_columns_.empty() && header.features > 0) without_columns_ = path;
+    return nullptr;
+  }
   if (columns_.empty()) {
     columns_ = header.context_columns;
     columns_path_ = path;
@@ -146,6 +149,7 @@ Schema SchemaBuilder::schema() const {
   schema.context_type = all_f32_ && !schema.sparse ? FloatType::f32 : FloatType::f64;
   schema.outcome = options_.reward ? Outcome::reward : first_.outcome;
   schema.context_columns = columns_;
+  if (!columns_.empty()) schema.unnamed_columns = without_columns_;
   schema.action_names = actions_;
   if (options_.contexts_only) {
     schema.stage = RowStage::contexts;

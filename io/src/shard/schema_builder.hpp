@@ -37,6 +37,7 @@ class SchemaBuilder {
   // The first shards that name them; empty while none does.
   std::string columns_path_, actions_path_;
   std::vector<std::string> columns_, actions_;
+  std::string without_columns_;  // the first shard with a context that names none of it
   bool all_f32_ = true;
   // A path that lacks it, for the message; empty while all have it.
   std::string without_propensity_, without_log_, without_labels_, without_cluster_;

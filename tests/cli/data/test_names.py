@@ -95,6 +95,19 @@ class Names(ProgramTest):
         short = shop_log(self.dir / "d.h5", context_columns=["age", "visits"], names=None)
         self.assertIn("2 names", run("inspect", short, check=1).stderr)
 
+    def test_files_without_names_beside_others_are_said(self):
+        plain = [shop_log(self.dir / f"plain{k}.h5", names=None, seed=k) for k in (1, 2)]
+        for first, second in ((self.data, plain[0]), (plain[0], self.data)):
+            for command in (("evaluate", "--policy", self.policy), ("learn", "--lambda", 1, "--out", self.dir / "l.toml",
+                            "--overwrite"), ("act", "--seed", 1, "--csv", "-")):
+                data = ["--contexts", first, second] if command[0] == "act" else [first, second]
+                name = [self.policy] if command[0] == "act" else []
+                said = run(command[0], *name, *data, *command[1:]).stderr
+                self.assertEqual(said.count("plain1.h5: does not name its features"), 1, (command, said))
+            self.assertIn("plain1.h5: does not name", run("inspect", first, second).stdout)
+        # Where none does, or none has any, there is nothing to say.
+        self.assertEqual(run("evaluate", *plain, "--policy", self.policy).stderr, "")
+
     def test_actions_are_matched_by_name(self):
         data = shop_log(self.dir / "b.h5", action_names=ACTIONS)
         order = [3, 1, 0, 2]

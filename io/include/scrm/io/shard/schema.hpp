@@ -50,6 +50,7 @@ struct Schema {
   RowStage stage = RowStage::logged;
   std::optional<Outcome> outcome;            ///< unset: the data does not say, which is read as a loss
   std::vector<std::string> context_columns;  ///< names of the features, in order; empty: not named
+  std::string unnamed_columns;  ///< where others name them: the first file that does not, taken in their order
   std::vector<std::string> action_names;     ///< names of the categories or labels, in order; empty: not named
   int replays = 1;                           ///< consecutive rows that share one context, see Block; divides kBlockRows
 };
@@ -57,6 +58,9 @@ struct Schema {
 /// The datasets that follow the others of a shard, a column each: the targets, then those of the model, what it
 /// predicts for the logged actions first.
 std::vector<std::string> outside_datasets(const Schema& schema);
+
+/// That some of the files are matched by the order of their columns alone; empty where they are not.
+std::string unnamed_columns_warning(const Schema& schema);
 
 /// "continuous", "categorical" or "multilabel", as the attribute action_kind spells them.
 const char* to_string(ActionKind kind) noexcept;
