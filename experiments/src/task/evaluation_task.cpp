@@ -29,16 +29,38 @@ constexpr const char* kAutoModel = "auto";
 
 using LoggingPolicies = std::vector<std::shared_ptr<const TargetPolicy>>;
 
+/// Which of a policy's training rows these are, in words: "these", "the first of these", "1,000 of these"; empty where
+/// none are known.
+std::string training_rows_among(const Training& training, Dataset& dataset, std::uint64_t begins) {
+  const std::int64_t rows = dataset.rows(), known = rows_of_known_shards(dataset, training.shards);
+  // Outcomes and propensities alone are the same on many a day where outcomes are rare.
+  const bool begins_alike =
+      training.begins == begins && (training.shards.empty() || begins_like(dataset, training.shards.front()));
+  if (known == rows || (begins_alike && training.rows == rows)) return "these";
+  if (begins_alike) return "the first of these";
+  return known > 0 ? fmt::format("{} of these", with_commas(known)) : "";
+}
+
 /// What is to be said where a policy is judged on the rows it was learned from; empty where it is not.
-std::string training_rows_warning(const PolicyFile& file, std::int64_t rows, std::uint64_t begins) {
+std::string training_rows_warning(const PolicyFile& file, Dataset& dataset, std::uint64_t begins) {
   const std::optional<Training>& training = file.policy.training;
-  if (!training || training->begins != begins) return "";
-  const bool same = training->rows == rows;
-  return fmt::format("it was learned from {} rows, and its estimate on them is an optimist's; {}",
-                     same ? "these" : "the first of these",
-                     same && training->holdout > 0
-                         ? fmt::format("--holdout-of {} judges it on those that were held out", shell_word(file.name))
-                         : "judge it on other rows");
+  if (!training || dataset.rows() == 0) return "";
+  const std::string which = training_rows_among(*training, dataset, begins);
+  if (which.empty()) return "";
+  const bool all = training->rows == dataset.rows();
+  std::string advice = "judge it on other rows";
+  if (training->holdout > 0 && which == "these")
+    advice = fmt::format("--holdout-of {}{} judges it on those that were held out", shell_word(file.name),
+                         all ? "" : ", given all the data of its `scrm learn`,");
+  return fmt::format("it was learned from {} rows, and its estimate on them is an optimist's; {}", which, advice);
+}
+
+/// One for each policy file.
+std::vector<std::string> training_rows_warnings(const EvaluationRequest& request, Dataset& dataset,
+                                                std::uint64_t begins) {
+  std::vector<std::string> warnings;
+  for (const PolicyFile& file : request.policies) warnings.push_back(training_rows_warning(file, dataset, begins));
+  return warnings;
 }
 
 /// One request on its way over one data set.
@@ -50,10 +72,12 @@ class Evaluation {
         task_(task),
         begins_(data_fingerprint(dataset, task)),
         sample_(request.holdout_of ? sample_fingerprint(dataset) : 0),
+        on_training_rows_(training_rows_warnings(request, dataset, begins_)),
         source_(std::move(dataset)) {}
 
   Evaluated run() {
     const Outcome outcome = source_.schema().outcome.value_or(Outcome::loss);
+    if (!source_.schema().unnamed_columns.empty()) task_.warning(unnamed_columns_warning(source_.schema()));
     if (outcome == Outcome::reward) as_losses();
     prepare_policies();
     Evaluated result = request_.holdout_of ? judge_held_out() : judge_all();
@@ -77,7 +101,6 @@ class Evaluation {
     policies_.insert(policies_.end(), request_.functions.begin(), request_.functions.end());
     const std::vector<std::string>& names = request_.target_names.empty() ? request_.targets : request_.target_names;
     for (std::size_t t = 0; t < names.size(); ++t)
-    if (!source_.schema().unnamed_columns.empty()) task_.warning(unnamed_columns_warning(source_.schema()));
       policies_.push_back({names[t], make_target_column_policy(static_cast<int>(t))});
   }
 
@@ -95,7 +118,7 @@ class Evaluation {
     EvaluationReport report = judge(source_);
     if (!logging.empty()) add_rollouts(logging, report);
     for (std::size_t i = 0; i < request_.policies.size(); ++i) {
-      const std::string warning = training_rows_warning(request_.policies[i], source_.rows(), begins_);
+      const std::string& warning = on_training_rows_[i];
       std::vector<std::string>& said = report.policies[i].diagnostics.warnings;
       if (!warning.empty()) said.insert(said.begin(), warning);
     }
@@ -177,6 +200,7 @@ class Evaluation {
   EvaluateOptions options_;
   const TaskOptions& task_;
   std::uint64_t begins_, sample_;
+  std::vector<std::string> on_training_rows_;  ///< warnings, one for each policy file
   ShardSource source_;
   std::vector<NamedPolicy> policies_;
 };

@@ -21,6 +21,7 @@ LearningRows::LearningRows(Dataset dataset, const std::vector<PolicyFile>& loggi
                            bool skip_bad_rows, const TaskOptions& task)
     : fingerprint_(data_fingerprint(dataset, task)),
       sample_(sample_fingerprint(dataset)),
+      shard_fingerprints_(scrm::shard_fingerprints(dataset)),
       shards_(std::move(dataset)),
       files_(&shards_) {
   if (!logging.empty()) balance(logging, task);

@@ -30,13 +30,15 @@ class LearningRows {
   bool streamed() const noexcept { return held_ == nullptr; }
   std::uint64_t fingerprint() const noexcept { return fingerprint_; }
   std::uint64_t sample() const noexcept { return sample_; }
+  const std::vector<TrainingShard>& shards() const noexcept { return shard_fingerprints_; }
 
  private:
   void balance(const std::vector<PolicyFile>& logging, const TaskOptions& task);
   void expand(const MakeFourier& fourier, const TaskOptions& task);
   void hold(bool skip_bad_rows, const TaskOptions& task);
 
-  std::uint64_t fingerprint_, sample_;  // of the files
+  std::uint64_t fingerprint_, sample_;  // of the files, as is the next
+  std::vector<TrainingShard> shard_fingerprints_;
   ShardSource shards_;
   std::unique_ptr<Source> balanced_, expanded_;
   std::optional<FourierFeatures> fourier_;

@@ -152,7 +152,8 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
                           .seed = options.seed,
                           .begins = rows.fingerprint(),
                           .by_cluster = unit == SplitUnit::cluster,
-                          .sample = rows.sample()};
+                          .sample = rows.sample(),
+                          .shards = rows.shards()};
   const RowMask train = training_rows(source, unit, request.holdout, options.seed, task.pass("splitting"));
   const RowMask held_out = ~train;
   context.held_out_rows = held_out.count();

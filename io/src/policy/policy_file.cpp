@@ -25,7 +25,7 @@ const Names kMixings = {"joint", "label"};
 const Names kKeys = {"kind",  "features", "width",  "bandwidth", "feature_seed", "centre", "spread",
                      "scale", "epsilon",  "mixing", "inputs",    "actions",      "theta",  "training"};
 const Names kFourierKeys = {"width", "bandwidth", "feature_seed", "centre", "spread"};
-const Names kTrainingKeys = {"rows", "holdout", "seed", "begins", "sample", "by"};
+const Names kTrainingKeys = {"rows", "holdout", "seed", "begins", "sample", "shards", "by"};
 
 /// The text of a policy file on its way to a Policy; every error names the file and a line.
 class PolicyReader {
@@ -53,6 +53,7 @@ class PolicyReader {
   void check_row_length(const toml::node& theta, const Policy& policy) const;
   void read_names(const PolicyFormat& format, Policy& policy) const;
   void read_training(Policy& policy) const;
+  std::vector<TrainingShard> training_shards(const toml::node& node) const;
 
   TomlFile file_;
   std::span<const PolicyFormat> kinds_;
@@ -257,6 +258,23 @@ void PolicyReader::read_names(const PolicyFormat& format, Policy& policy) const 
   }
 }
 
+std::vector<TrainingShard> PolicyReader::training_shards(const toml::node& node) const {
+  const toml::array* list = node.as_array();
+  if (list == nullptr) fail(&node, "training.shards", "must be a list");
+  std::vector<TrainingShard> out;
+  for (const toml::node& one : *list) {
+    const toml::array* pair = one.as_array();
+    const auto whole = [&](std::size_t i) {
+      return pair != nullptr && pair->size() == 2 ? (*pair)[i].value_exact<std::int64_t>() : std::nullopt;
+    };
+    const auto rows = whole(0), begins = whole(1);
+    if (!rows || !begins || *rows < 0)
+      fail(&one, fmt::format("training.shards[{}]", out.size()), "must be two whole numbers, the first of them rows");
+    out.push_back({*rows, std::bit_cast<std::uint64_t>(*begins)});
+  }
+  return out;
+}
+
 void PolicyReader::read_training(Policy& policy) const {
   const toml::node* node = table_.get("training");
   if (node == nullptr) return;
@@ -278,6 +296,7 @@ void PolicyReader::read_training(Policy& policy) const {
   training.seed = whole("seed");
   training.begins = whole("begins");
   if (table->get("sample") != nullptr) training.sample = whole("sample");
+  if (const toml::node* shards = table->get("shards")) training.shards = training_shards(*shards);
   if (const toml::node* by = table->get("by")) {
     const std::string unit = by->value<std::string>().value_or("");
     if (unit != "row" && unit != "cluster") fail(by, "training.by", "must be \"row\" or \"cluster\"");

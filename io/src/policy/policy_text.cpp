@@ -46,15 +46,24 @@ std::string list(const Names& names) {
   return text + "]";
 }
 
+std::string list(const std::vector<TrainingShard>& shards) {
+  std::string text = "[";
+  for (const TrainingShard& shard : shards)
+    text +=
+        fmt::format("{}[{}, {}]", text.size() > 1 ? ", " : "", shard.rows, std::bit_cast<std::int64_t>(shard.begins));
+  return text + "]";
+}
+
 std::string training_text(const Policy& policy) {
   if (!policy.training) return "";
   const Training& training = *policy.training;
   return fmt::format(
       "\n# The rows it was learned from: `scrm evaluate --holdout-of` judges it on those it did not see.\n"
-      "[training]\nrows     = {}\nholdout  = {}\nseed     = {}\nbegins   = {}\n{}{}",
+      "[training]\nrows     = {}\nholdout  = {}\nseed     = {}\nbegins   = {}\n{}{}{}",
       training.rows, digits(training.holdout), std::bit_cast<std::int64_t>(training.seed),
       std::bit_cast<std::int64_t>(training.begins),
       training.sample ? fmt::format("sample   = {}\n", std::bit_cast<std::int64_t>(*training.sample)) : "",
+      training.shards.empty() ? "" : fmt::format("shards   = {}\n", list(training.shards)),
       training.by_cluster ? "by       = \"cluster\"\n" : "");
 }
 

@@ -21,6 +21,63 @@ std::uint64_t add_rows(Dataset& dataset, std::int64_t first, int rows, BlockBuff
   return hash;
 }
 
+std::uint64_t hash_of(double number) {
+  return fnv_hash(&number, sizeof number);
+}
+
+/// The sum over the numbers of a row other than zero: neither the order of columns nor the form of a context, dense or
+/// sparse, float32 or float64, changes it.
+template <class T>
+std::uint64_t column_hashes(const Block& block, int row) {
+  const T* context = static_cast<const T*>(block.context) + row;
+  std::uint64_t sum = 0;
+  for (std::int64_t j = 0; j < block.features; ++j) {
+    const double number = context[j * kBlockRows];
+    if (number != 0) sum += hash_of(number);
+  }
+  return sum;
+}
+
+std::uint64_t context_hash(const Block& block, int row) {
+  if (block.sparse.indptr == nullptr)
+    return block.context_type == FloatType::f32 ? column_hashes<float>(block, row) : column_hashes<double>(block, row);
+  std::uint64_t sum = 0;
+  for (std::int64_t k = block.sparse.indptr[row]; k < block.sparse.indptr[row + 1]; ++k)
+    if (block.sparse.values[k] != 0) sum += hash_of(block.sparse.values[k]);
+  return sum;
+}
+
+std::uint64_t action_hash(const Block& block, int row, std::uint64_t hash) {
+  switch (block.action_kind) {
+    case ActionKind::continuous:
+      return fnv_hash(block.action + row, sizeof(double), hash);
+    case ActionKind::categorical:
+      return fnv_hash(block.category + row, sizeof(std::int32_t), hash);
+    case ActionKind::multilabel:
+      for (int k = 0; k < block.num_actions; ++k) hash = fnv_hash(block.bits + k * kBlockRows + row, 1, hash);
+  }
+  return hash;
+}
+
+/// Few rows, since data may have thousands of shards; whole rows, since outcomes and propensities alone may be those of
+/// another day as well.
+TrainingShard shard_fingerprint(Dataset& dataset, const Shard& shard, BlockBuffer& buffer) {
+  constexpr std::int64_t kRows = 64;
+  const int rows = static_cast<int>(std::min(kRows, shard.rows));
+  TrainingShard out{shard.rows, kFnvBasis};
+  if (rows == 0) return out;
+  Audit audit;
+  const int kept = dataset.fetch(shard.first_row, rows)->decode(shard.first_row, rows, buffer, audit);
+  const Block block = buffer.view(shard.first_row, kept);
+  for (int i = 0; i < kept; ++i) {
+    const std::uint64_t context = context_hash(block, i);
+    out.begins = action_hash(block, i, fnv_hash(&context, sizeof context, out.begins));
+    const double loss = std::abs(block.loss[i]);  // see add_rows
+    out.begins = fnv_hash(&loss, sizeof loss, out.begins);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::uint64_t fingerprint(Dataset& dataset) {
@@ -42,6 +99,31 @@ std::uint64_t sample_fingerprint(Dataset& dataset) {
     hash = add_rows(dataset, row, 1, buffer, hash);
   }
   return hash;
+}
+
+std::vector<TrainingShard> shard_fingerprints(Dataset& dataset) {
+  BlockBuffer buffer(dataset.schema());
+  std::vector<TrainingShard> out;
+  for (const Shard& shard : dataset.shards()) out.push_back(shard_fingerprint(dataset, shard, buffer));
+  return out;
+}
+
+std::int64_t rows_of_known_shards(Dataset& dataset, std::span<const TrainingShard> known) {
+  const auto is_known = [known](const auto& match) { return std::any_of(known.begin(), known.end(), match); };
+  BlockBuffer buffer(dataset.schema());
+  std::int64_t rows = 0;
+  for (const Shard& shard : dataset.shards()) {
+    if (!is_known([&](const TrainingShard& one) { return one.rows == shard.rows; })) continue;
+    const TrainingShard found = shard_fingerprint(dataset, shard, buffer);
+    if (is_known([&](const TrainingShard& one) { return one == found; })) rows += shard.rows;
+  }
+  return rows;
+}
+
+bool begins_like(Dataset& dataset, const TrainingShard& known) {
+  if (dataset.shards().empty()) return false;
+  BlockBuffer buffer(dataset.schema());
+  return shard_fingerprint(dataset, dataset.shards().front(), buffer).begins == known.begins;
 }
 
 }  // namespace scrm

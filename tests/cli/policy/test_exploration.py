@@ -148,6 +148,44 @@ class Exploration(ProgramTest):
         policy.write_text("".join(line for line in text.splitlines(True) if not line.startswith("sample")))
         run("evaluate", *files, "--holdout-of", policy)
 
+    def training_warnings(self, policy, *data):
+        said = run_json("evaluate", *data, "--policy", policy, "--estimator", "ips")["policies"][0]["diagnostics"]["warnings"]
+        return [one for one in said if "optimist" in one]
+
+    def test_each_file_of_the_training_data_is_known_again(self):
+        january, february, march = (shop_log(self.dir / f"{i}.h5", outcome="reward", seed=i, rows=3000) for i in range(3))
+        policy = self.dir / "p.toml"
+        run("learn", january, february, "--lambda", 1, "--out", policy)
+        for data in ([january, february], [february, january], [february], [january]):
+            said = self.training_warnings(policy, *data)
+            self.assertRegex(said[0], "learned from these rows.*--holdout-of .*p.toml")
+            self.assertEqual("all the data" in said[0], len(data) == 1, said)
+        self.assertRegex(self.training_warnings(policy, march, february)[0], "from 3,000 of these rows.*on other rows")
+        # As many rows, and even some of the same numbers, are no reason for a word.
+        self.assertEqual(self.training_warnings(policy, march), [])
+        # The same rows in other forms: another order of columns, sparse; turned into losses they are still the same.
+        for k, form in enumerate(({"order": [2, 0, 1]}, {"sparse": True}, {"sparse": True, "order": [1, 2, 0]})):
+            other = shop_log(self.dir / f"form{k}.h5", outcome="reward", seed=1, **form)
+            self.assertIn("learned from these rows", self.training_warnings(policy, other)[0], form)
+        # Of a policy of before, which does not know its files, the first rows are known.
+        text = policy.read_text()
+        policy.write_text("".join(line for line in text.splitlines(True) if not line.startswith("shards")))
+        self.assertEqual(self.training_warnings(policy, february), [])
+        self.assertIn("the first of these rows", self.training_warnings(policy, january)[0])
+
+    def test_days_with_hardly_an_outcome_are_told_apart(self):
+        # Rewards are 0 far into the file and propensities all the same: contexts and actions alone tell whose rows they are.
+        def day(seed):
+            random = np.random.default_rng(seed)
+            return write_log(self.dir / f"day{seed}.h5", action_kind="multilabel", context=random.normal(size=(3000, 2)),
+                             action=random.integers(0, 2, (3000, 3)).astype(np.uint8), loss=np.arange(3000) // 2900 * 1.0,
+                             propensity=np.full(3000, 0.125))
+        first, second = day(1), day(2)
+        policy = self.dir / "p.toml"
+        run("learn", first, "--lambda", 1, "--out", policy)
+        self.assertIn("these rows", self.training_warnings(policy, first)[0])
+        self.assertEqual(self.training_warnings(policy, second), [])
+
     def test_other_rows_are_not_taken_for_held_out_ones(self):
         policy = self.dir / "p.toml"
         run("learn", self.data, "--lambda", 1, "--out", policy)

@@ -104,8 +104,13 @@ TEST_CASE("a policy file: what is written reads back to the same bits") {
   policy = Policy{};
   policy.kind = PolicyKind::uniform;
   policy.outputs = 0;
+  policy.training = scrm::Training{.rows = 12, .sample = 7, .shards = {{5, 3}, {7, ~std::uint64_t{0}}}};
   scrm::write_policy(name, policy);
-  CHECK(scrm::read_policy(name).kind == PolicyKind::uniform);
+  back = scrm::read_policy(name);
+  CHECK(back.kind == PolicyKind::uniform);
+  REQUIRE(back.training);
+  CHECK(back.training->sample == policy.training->sample);
+  CHECK(back.training->shards == policy.training->shards);
 }
 
 TEST_CASE("a policy file: the text is the one a person would write") {
@@ -163,6 +168,10 @@ TEST_CASE("a policy file: a wrong theta is named by line and place") {
       begins(complaint("kind='softmax'\ntheta=[[1,2],\n[1]]"), "line 3: theta[1]: has 1 number where theta[0] has 2"));
   CHECK(begins(complaint("kind='softmax'\ntheta=[[1,2],[]]"), "line 2: theta[1]: is empty"));
   CHECK(begins(complaint("kind='softmax'\ntheta=[[1,true]]"), "line 2: theta[0][1]: must be a number"));
+  for (const char* shards : {"1", "[1]", "[[1]]", "[[1, 2, 3]]", "[[-1, 2]]", "[[1, 2.5]]", "['a']"}) {
+    const std::string said = complaint("kind='uniform'\n[training]\nrows=1\nshards=" + std::string(shards));
+    CHECK_MESSAGE(begins(said, "line 4: training.shards"), shards);
+  }
   CHECK(begins(complaint("kind='uniform'\ntheta=[1]"), "line 2: theta: uniform policies have none"));
   const std::string quadratic = complaint("kind='gaussian'\nscale=1\nfeatures='quadratic'\ntheta=[1,2,3,4]");
   CHECK(begins(quadratic, "line 4: theta: 4 numbers fit no quadratic map"));

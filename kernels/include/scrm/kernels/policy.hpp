@@ -47,6 +47,14 @@ struct FourierFeatures {
 /// How ε is mixed into a multilabel policy: `joint` (1−ε)π + ε/2^K, or per label (1−ε)p_k + ε/2.
 enum class Mixing : std::uint8_t { joint, label };
 
+/// A shard that a policy was learned from.
+struct TrainingShard {
+  std::int64_t rows = 0;
+  std::uint64_t begins = 0;  ///< a fingerprint of its first rows
+
+  bool operator==(const TrainingShard&) const = default;
+};
+
 /// Which rows a policy was learned from, so that it can be judged on others.
 struct Training {
   std::int64_t rows = 0;     ///< of the data, the held-out ones among them
@@ -56,6 +64,8 @@ struct Training {
   bool by_cluster = false;   ///< whole clusters were held out, rather than rows
   /// A fingerprint of rows from all over the data, which notices files in another order; older policies have none.
   std::optional<std::uint64_t> sample = {};
+  /// All shards, so that each is known again by itself, in whatever company; older policies have none.
+  std::vector<TrainingShard> shards = {};
 };
 
 /// A kind and its parameters. Scores are θ₀ + θ·φ(x), φ the feature map, one for each row of theta; what they, scale, ε
