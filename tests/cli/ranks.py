@@ -51,6 +51,18 @@ def ranks_of(process):
     return sorted(found)
 
 
+def is_watched(rank):
+    """Whether the process beside this rank runs that ends a launcher which outlives it."""
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            name, fields = (entry / "stat").read_text().rsplit(")", 1)
+            if name.endswith("(scrm-watch") and int(fields.split()[1]) == rank:
+                return True
+        except (OSError, IndexError, ValueError):
+            continue
+    return False
+
+
 def without_times(text):
     """JSON text with its order kept and every number as it was printed, but for times."""
     def keep(value):

@@ -9,7 +9,7 @@ import time
 
 from harness import ProgramTest, main, run
 from sweeps import toml
-from ranks import need_mpi, ranks_of, start_ranks
+from ranks import is_watched, need_mpi, ranks_of, start_ranks
 
 # How many jobs lose a rank, at moments spread from the start of the ranks on; 200 by hand.
 KILLS = int(os.environ.get("SCRM_KILLS", "12"))
@@ -82,6 +82,8 @@ class RankDeaths(ProgramTest):
         for victim in range(2):
             process = self.start("learn")
             ranks = ranks_of(process)
+            while not is_watched(ranks[victim]):
+                time.sleep(0.002)
             time.sleep(victim)
             os.kill(process.pid, signal.SIGSTOP)
             os.kill(ranks[victim], signal.SIGKILL)
