@@ -59,7 +59,7 @@ TEST_CASE("gaussian_weights: the bits of scores, densities and weights computed 
 
 TEST_CASE("gaussian_weights: contexts row by row, at any address, give the bits of contexts in columns") {
   every_isa([] {
-    for (const std::int64_t features : {1, 2, 3, 10, 32}) {
+    for (const std::int64_t features : {1, 2, 3, 10, 32, 33, 65, 300}) {
       for (const bool float32 : {false, true}) {
         GaussianRows rows(features, {.float32 = float32});
         const std::size_t size = float32 ? sizeof(float) : sizeof(double);

@@ -47,7 +47,9 @@ struct Item {
 };
 
 std::unique_ptr<BlockLoader> make_loader(const PassState& pass) {
-  return pass.reduction.reads_context_by_row() ? pass.source.make_row_loader() : pass.source.make_loader();
+  auto loader = pass.source.make_loader();
+  loader->allow_rows(pass.reduction.reads_context_by_row());
+  return loader;
 }
 
 /// Serial: the only stage that touches the source's files.
@@ -73,8 +75,9 @@ void reduce_group(PassState& pass, BlockLoader& loader, Item& item) {
     try {
       pass.reduction.compute(block, *partial);
     } catch (const UncertainContext&) {
-      const std::unique_ptr<BlockLoader> audited = pass.source.make_loader();
-      pass.reduction.compute(pass.source.load(*item.rows, index, *audited, item.audit), *partial);
+      loader.allow_rows(false);
+      pass.reduction.compute(pass.source.load(*item.rows, index, loader, item.audit), *partial);
+      loader.allow_rows(true);
     }
     tree.add({index, 0, std::move(partial)});
   }
@@ -137,18 +140,9 @@ void run_pipeline(PassState& pass, const PassPlan& plan, const Progress& progres
   });
 }
 
-/// What a thread needs besides while it reads a block again, whose contexts were left row by row and are not finite.
-/// Wider rows are never left so, and their loaders are what takes memory.
-std::size_t second_loader_bytes(const PassState& pass) {
-  constexpr std::int64_t kMostFeatures = 64;  // float32; half of it float64
-  const bool may_read_again = pass.reduction.reads_context_by_row() && pass.source.schema().features <= kMostFeatures;
-  return may_read_again ? pass.source.loader_bytes() : 0;
-}
-
 void run_blocks(PassState& pass, const PassOptions& options) {
   const auto* sized = dynamic_cast<const SizedReduction*>(&pass.reduction);
-  ReductionBytes bytes = sized != nullptr ? sized->bytes() : ReductionBytes{};
-  bytes.scratch += second_loader_bytes(pass);
+  const ReductionBytes bytes = sized != nullptr ? sized->bytes() : ReductionBytes{};
   const PassPlan plan = plan_pass(pass.source, bytes, options);
   if (plan.threads > 1) return run_pipeline(pass, plan, options.progress);
   const std::unique_ptr<BlockLoader> loader = make_loader(pass);

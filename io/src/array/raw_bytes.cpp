@@ -9,24 +9,46 @@
 #include "scrm/io/file/error.hpp"
 
 namespace scrm {
+
+const std::byte* FileBytes::data_at(std::size_t from, std::size_t length, std::byte* room) {
+  std::byte* to = same_place_in_page(room, range_.offset + from);
+  read_all_at(*range_.file, to, length, range_.offset + from, range_.place);
+  return to;
+}
+
 ChunkBytes::ChunkBytes(BufferPool::Buffer raw, std::size_t raw_bytes, ChunkEncoding encoding)
     : raw_(std::move(raw)), raw_at_(raw_.get()), raw_bytes_(raw_bytes), encoding_(std::move(encoding)) {}
 
 ChunkBytes::ChunkBytes(FileRange range, ChunkEncoding encoding)
     : range_(std::move(range)), raw_bytes_(range_->length), encoding_(std::move(encoding)) {}
 
+// Numbers that were shuffled are put together here and not with the whole chunk, so that they are in this thread's
+// cache when it uses them.
 const std::byte* ChunkBytes::data_at(std::size_t from, std::size_t length, ReadBuffer& buffer) {
-  if (state_.load(std::memory_order_acquire) != State::decoded) {
-    const std::lock_guard lock(mutex_);
-    if (state_.load(std::memory_order_relaxed) != State::decoded) decode();
-  }
+  ensure_decoded();
   if (!encoding_.shuffled) return decoded_at_ + from;
-  // Here and not with the whole chunk, so that the numbers are in this thread's cache when it uses them.
+  std::byte* numbers = buffer.space(length);
+  unshuffle_to(numbers, from, length);
+  return numbers;
+}
+
+const std::byte* ChunkBytes::data_at(std::size_t from, std::size_t length, std::byte* room) {
+  ensure_decoded();
+  if (!encoding_.shuffled) return decoded_at_ + from;
+  unshuffle_to(room, from, length);
+  return room;
+}
+
+void ChunkBytes::unshuffle_to(std::byte* numbers, std::size_t from, std::size_t length) const {
   const std::size_t size = encoding_.element_size;
   assert(from % size == 0 && length % size == 0);
-  std::byte* numbers = buffer.space(length);
   unshuffle({decoded_at_, encoding_.decoded_bytes / size, size}, from / size, length / size, numbers);
-  return numbers;
+}
+
+void ChunkBytes::ensure_decoded() {
+  if (state_.load(std::memory_order_acquire) == State::decoded) return;
+  const std::lock_guard lock(mutex_);
+  if (state_.load(std::memory_order_relaxed) != State::decoded) decode();
 }
 
 void ChunkBytes::decode_if_idle() {

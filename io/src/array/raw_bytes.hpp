@@ -24,6 +24,8 @@ class RawBytes {
   /// Bytes [from, from + length), ready to read until the buffer is used again. Any thread, several at a time, each
   /// with a buffer of its own.
   virtual const std::byte* data_at(std::size_t from, std::size_t length, ReadBuffer& buffer) = 0;
+  /// The same with room for them and a page more, which is used unless they lie in memory as they are.
+  virtual const std::byte* data_at(std::size_t from, std::size_t length, std::byte* room) = 0;
 
   /// Does the work of data_at() unless it is done or another thread is doing it.
   virtual void decode_if_idle() {}
@@ -38,6 +40,7 @@ class OwnedBytes final : public RawBytes {
 
   std::byte* data() noexcept { return bytes_.get(); }
   const std::byte* data_at(std::size_t from, std::size_t, ReadBuffer&) override { return bytes_.get() + from; }
+  const std::byte* data_at(std::size_t from, std::size_t, std::byte*) override { return bytes_.get() + from; }
 
  private:
   std::unique_ptr<std::byte[]> bytes_;
@@ -53,6 +56,7 @@ class FileBytes final : public RawBytes {
   const std::byte* data_at(std::size_t from, std::size_t length, ReadBuffer& buffer) override {
     return buffer.read(range_, from, length);
   }
+  const std::byte* data_at(std::size_t from, std::size_t length, std::byte* room) override;
 
  private:
   FileRange range_;
@@ -80,12 +84,15 @@ class ChunkBytes final : public RawBytes {
   ChunkBytes(FileRange range, ChunkEncoding encoding);
 
   const std::byte* data_at(std::size_t from, std::size_t length, ReadBuffer& buffer) override;
+  const std::byte* data_at(std::size_t from, std::size_t length, std::byte* room) override;
   void decode_if_idle() override;
   bool is_decoding() const noexcept override { return state_.load(std::memory_order_relaxed) == State::decoding; }
 
  private:
   enum class State : std::uint8_t { raw, decoding, decoded };
 
+  void ensure_decoded();
+  void unshuffle_to(std::byte* numbers, std::size_t from, std::size_t length) const;
   void decode();
   BufferPool::Buffer decoded_bytes();
   void inflate_to(std::byte* to) const;

@@ -17,6 +17,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {
 
+// Rows that are longer are fetched by the hardware alone: a tile of them is no small part of the cache.
+constexpr std::size_t kLongestFetched = 256;
+
 // Half of the next tile's rows are fetched while means are computed, the other half during the exponentials, so that
 // the memory has work throughout; past the block lie the rows of the next one.
 HWY_INLINE void fetch_share(const std::byte* half, std::size_t bytes, int share, int shares) {
@@ -65,8 +68,9 @@ HWY_NOINLINE void row_means(const std::byte* context, std::int64_t features, con
   const Rows4 d;
   const auto* first = reinterpret_cast<const T*>(context);
   const std::size_t tile_bytes = static_cast<std::size_t>(kTileRows * features) * sizeof(T);
+  const bool fetches_next = tile_bytes <= kTileRows * kLongestFetched;
   for (int i = 0; i < kTileRows; i += 4 * kVectors) {
-    fetch_share(context + tile_bytes, tile_bytes / 2, i / (4 * kVectors), kTileRows / (4 * kVectors));
+    if (fetches_next) fetch_share(context + tile_bytes, tile_bytes / 2, i / (4 * kVectors), kTileRows / (4 * kVectors));
     const T* rows[kVectors][4];
     for (int v = 0; v < kVectors; ++v) {
       for (int r = 0; r < 4; ++r) rows[v][r] = first + (i + 4 * v + r) * features;

@@ -65,7 +65,7 @@ struct ContextRows {
 
   HWY_INLINE Next next(const Block& block, const double* propensity, int then) const {
     const std::size_t row_bytes = static_cast<std::size_t>(block.features) * sizeof(T);
-    const std::size_t half = kTileRows * row_bytes / 2;
+    const std::size_t half = row_bytes <= kLongestFetched ? kTileRows * row_bytes / 2 : 0;
     return {rows + static_cast<std::size_t>(then) * row_bytes + half, half, block.action + then, propensity + then,
             block.loss + then};
   }

@@ -171,7 +171,7 @@ TEST_CASE("evaluate: rows in memory and rows in shards of odd sizes give the sam
 
 TEST_CASE("evaluate: contexts that stay row by row give the bits of rows in memory, bad rows among them or not") {
   for (const PolicyKind kind : {PolicyKind::gaussian, PolicyKind::softmax}) {
-    for (const std::int64_t features : {1, 2, 7, 32, 33}) {
+    for (const std::int64_t features : {1, 2, 7, 32, 33, 65}) {
       if (kind == PolicyKind::softmax && features % 2 == 0) continue;  // odd widths do all that even ones do
       for (const FloatType type : {FloatType::f64, FloatType::f32}) {
         for (const bool gzip : {false, true}) {

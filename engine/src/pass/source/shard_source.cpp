@@ -15,6 +15,8 @@ constexpr std::size_t kMaxChunkBlocks = 512;
 class ShardLoader final : public BlockLoader {
  public:
   explicit ShardLoader(const Schema& schema) : buffer(schema) {}
+  void allow_rows(bool allowed) override { buffer.allow_in_place(allowed); }
+
   BlockBuffer buffer;
 };
 
@@ -43,12 +45,6 @@ std::size_t ShardSource::loader_bytes() const {
 
 std::unique_ptr<BlockLoader> ShardSource::make_loader() const {
   return std::make_unique<ShardLoader>(schema());
-}
-
-std::unique_ptr<BlockLoader> ShardSource::make_row_loader() const {
-  auto loader = std::make_unique<ShardLoader>(schema());
-  loader->buffer.allow_in_place();
-  return loader;
 }
 
 std::unique_ptr<BlockGroup> ShardSource::fetch(std::int64_t first_block, int count) {

@@ -4,12 +4,21 @@
 #include <cassert>
 #include <cstring>
 
+#include "file/file_range.hpp"
+
 namespace scrm {
 namespace {
 
 template <class T>
 AlignedArray<T> make_columns(std::int64_t columns, std::int64_t rows = kBlockRows) {
   return make_aligned<T>(static_cast<std::size_t>(columns * rows));
+}
+
+/// With a page behind them, see BlockBuffer::context_rows().
+template <class T>
+AlignedArray<T> make_context(std::int64_t columns, std::int64_t rows) {
+  if (columns == 0) return make_aligned<T>(0);
+  return make_aligned<T>(static_cast<std::size_t>(columns * rows) + kPageBytes / sizeof(T));
 }
 
 template <class T>
@@ -63,8 +72,8 @@ std::int64_t cluster_columns(const Schema& schema) noexcept {
 }  // namespace
 
 BlockBuffer::BlockBuffer(const Schema& schema) : schema_(schema) {
-  context_f32_ = make_columns<float>(dense_columns(schema, FloatType::f32), context_stride());
-  context_f64_ = make_columns<double>(dense_columns(schema, FloatType::f64), context_stride());
+  context_f32_ = make_context<float>(dense_columns(schema, FloatType::f32), context_stride());
+  context_f64_ = make_context<double>(dense_columns(schema, FloatType::f64), context_stride());
   if (schema.sparse) indptr_.assign(kBlockRows + 1, 0);
   if (!has_actions(schema)) return;
   switch (schema.action_kind) {
@@ -139,9 +148,27 @@ Block BlockBuffer::view(std::int64_t first_row, int rows) noexcept {
   return block;
 }
 
-void BlockBuffer::allow_in_place() {
+void BlockBuffer::allow_in_place(bool allowed) {
+  in_place_.reset();
+  for (std::size_t t = 0; t < targets_.size(); ++t) target_views_[t] = targets_[t].get();
+  if (!allowed) return;
   in_place_ = std::make_unique<InPlace>();
   in_place_->targets.resize(targets_.size());
+}
+
+std::byte* BlockBuffer::context_rows() noexcept {
+  assert(schema_.replays == 1);
+  has_context_rows_ = true;
+  return context_f32_ ? reinterpret_cast<std::byte*>(context_f32_.get())
+                      : reinterpret_cast<std::byte*>(context_f64_.get());
+}
+
+void BlockBuffer::clear_context_rows() noexcept {
+  if (!has_context_rows_) return;
+  has_context_rows_ = false;
+  const auto numbers = static_cast<std::size_t>(schema_.features * context_stride());
+  if (context_f32_) std::memset(context_f32_.get(), 0, numbers * sizeof(float));
+  if (context_f64_) std::memset(context_f64_.get(), 0, numbers * sizeof(double));
 }
 
 void BlockBuffer::leave_nothing_in_place() noexcept {
@@ -245,7 +272,7 @@ std::size_t block_buffer_bytes(const Schema& schema) noexcept {
   row += static_cast<std::size_t>(dense_columns(schema, FloatType::f32)) * sizeof(float);
   row += static_cast<std::size_t>(dense_columns(schema, FloatType::f64)) * sizeof(double);
   const std::size_t context = row * static_cast<std::size_t>(context_stride(schema.replays)) +
-                              (schema.sparse ? sizeof(std::int64_t) * kBlockRows : 0);
+                              (row > 0 ? kPageBytes : 0) + (schema.sparse ? sizeof(std::int64_t) * kBlockRows : 0);
   row = 0;
   if (!has_actions(schema)) return context;
   row += static_cast<std::size_t>(1 + loss_columns(schema)) * sizeof(double);  // with the propensity

@@ -55,7 +55,8 @@ class BlockDecoder {
   /// The tile that has all rows of a whole block one after the other, as numbers of this type; null where none has, or
   /// the buffer wants none in place.
   const RawTile* whole_block_tile(const Part& part, std::size_t dataset, Element element, std::int64_t columns) const;
-  const std::byte* rows_of_tile(const Part& part, std::size_t dataset, const RawTile& tile);
+  template <class Room>
+  const std::byte* rows_of_tile(const Part& part, const RawTile& tile, Room&& room);
   /// One double a row: left where it lies where that can be, else copied to the column. `place` is where
   /// BlockBuffer::InPlace says so. Audited unless the context is not.
   template <class Place>

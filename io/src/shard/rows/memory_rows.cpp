@@ -33,6 +33,7 @@ class BorrowedBytes final : public RawBytes {
  public:
   explicit BorrowedBytes(const std::byte* data) : data_(data) {}
   const std::byte* data_at(std::size_t from, std::size_t, ReadBuffer&) override { return data_ + from; }
+  const std::byte* data_at(std::size_t from, std::size_t, std::byte*) override { return data_ + from; }
 
  private:
   const std::byte* data_;

@@ -15,10 +15,10 @@
 namespace scrm {
 namespace {
 
-// Of contexts that stay row by row: a block of them, 512 KiB, is still in cache when it is used.
-constexpr std::size_t kMaxRowBytes = 256;
-// Narrower contexts are read several blocks at once: the system takes a microsecond or two for every call.
-constexpr std::size_t kContextAhead = kMaxRowBytes * kBlockRows;
+// Of narrow contexts a block, 512 KiB, is still in cache when it is used; several blocks of still narrower ones are
+// read at once: the system takes a microsecond or two for every call.
+constexpr std::size_t kNarrowRowBytes = 256;
+constexpr std::size_t kContextAhead = kNarrowRowBytes * kBlockRows;
 
 // Pieces of a block are a multiple of this many rows, so that the columns of each but the last begin on a cache line.
 constexpr std::size_t kPieceGrain = 16;
@@ -82,16 +82,17 @@ const RawTile* BlockDecoder::whole_block_tile(const Part& part, std::size_t data
   return whole ? &*tile : nullptr;
 }
 
-const std::byte* BlockDecoder::rows_of_tile(const Part& part, std::size_t dataset, const RawTile& tile) {
+template <class Room>
+const std::byte* BlockDecoder::rows_of_tile(const Part& part, const RawTile& tile, Room&& room) {
   if (tile.bytes->is_decoding()) rows_.decode_idle_chunks();
   return tile.bytes->data_at(tile.offset + static_cast<std::size_t>(part.first - tile.row) * tile.row_bytes,
-                             static_cast<std::size_t>(part.rows) * tile.row_bytes, out_.read_buffers()[dataset]);
+                             static_cast<std::size_t>(part.rows) * tile.row_bytes, room);
 }
 
 template <class Place>
 void BlockDecoder::list(const Part& part, std::size_t dataset, const AuditRule& rule, double* column, Place place) {
   if (const RawTile* tile = whole_block_tile(part, dataset, Element::f64, 1)) {
-    const std::byte* rows = rows_of_tile(part, dataset, *tile);
+    const std::byte* rows = rows_of_tile(part, *tile, out_.read_buffers()[dataset]);
     // Who reads contexts that nobody has looked at looks at these too.
     const bool unaudited = out_.in_place()->context_by_row != nullptr;
     if (reinterpret_cast<std::uintptr_t>(rows) % alignof(double) == 0 &&
@@ -161,10 +162,13 @@ void BlockDecoder::find_bad_rows(const Part& part, const Tile& tile, const Audit
 bool BlockDecoder::keep_context_rows(const Part& part) {
   const Element wanted = schema_.context_type == FloatType::f32 ? Element::f32 : Element::f64;
   const std::size_t row_bytes = static_cast<std::size_t>(schema_.features) * element_size(wanted);
-  if (schema_.sparse || row_bytes == 0 || row_bytes > kMaxRowBytes || part.slice.order != nullptr) return false;
+  if (schema_.sparse || row_bytes == 0 || part.slice.order != nullptr) return false;
   const RawTile* tile = whole_block_tile(part, kContext, wanted, schema_.features);
   if (tile == nullptr) return false;
-  out_.in_place()->context_by_row = rows_of_tile(part, kContext, *tile);
+  // Rows of wide contexts would take as much memory again as the columns that they are not made into.
+  out_.in_place()->context_by_row = row_bytes <= kNarrowRowBytes
+                                        ? rows_of_tile(part, *tile, out_.read_buffers()[kContext])
+                                        : rows_of_tile(part, *tile, out_.context_rows());
   return true;
 }
 
@@ -172,6 +176,7 @@ void BlockDecoder::decode_context(const Part& part) {
   if (keep_context_rows(part)) {
     unaudited_part_.emplace(part);
   } else {
+    out_.clear_context_rows();
     decode_context_columns(part);
   }
 }

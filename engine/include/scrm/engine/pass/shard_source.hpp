@@ -18,7 +18,6 @@ class ShardSource final : public Source {
   std::size_t group_bytes() const override;
   std::size_t loader_bytes() const override;
   std::unique_ptr<BlockLoader> make_loader() const override;
-  std::unique_ptr<BlockLoader> make_row_loader() const override;
   std::unique_ptr<BlockGroup> fetch(std::int64_t first_block, int count) override;
   Block load(BlockGroup& group, std::int64_t index, BlockLoader& loader, Audit& audit) const override;
 

@@ -15,6 +15,10 @@ namespace scrm {
 class BlockLoader {
  public:
   virtual ~BlockLoader() = default;
+
+  /// Whether blocks may have their dense contexts row by row (Block::context_by_row), and these and lists of doubles not
+  /// audited, where that saves time; not at first. Some loaders never do.
+  virtual void allow_rows(bool) {}
 };
 
 /// Consecutive blocks, fetched together and not decoded yet.
@@ -54,8 +58,6 @@ class Source {
   virtual std::size_t loader_bytes() const = 0;
 
   virtual std::unique_ptr<BlockLoader> make_loader() const = 0;
-  /// One whose blocks may leave a dense context row by row, as it was read, and lists of doubles where they lie.
-  virtual std::unique_ptr<BlockLoader> make_row_loader() const { return make_loader(); }
   /// Serial: one call at a time, in ascending order.
   virtual std::unique_ptr<BlockGroup> fetch(std::int64_t first_block, int count) = 0;
   /// Any thread: block `index` of the source, which must be in the group. The view lives until the loader's next load.

@@ -48,7 +48,7 @@ class BlockBuffer {
   /// Lets decode leave things where they lie when a block's rows are all there and follow each other: a dense context
   /// row by row, in view().context_by_row, and lists of doubles. Where the context is left so, neither it nor these
   /// lists are audited: for reductions that find bad values in them.
-  void allow_in_place();
+  void allow_in_place(bool allowed = true);
 
   /// What is read where it lies rather than from the columns above, where it is not null.
   struct InPlace {
@@ -62,6 +62,11 @@ class BlockBuffer {
   InPlace* in_place() noexcept { return in_place_.get(); }
   /// Forgets what was left in place.
   void leave_nothing_in_place() noexcept;
+  /// The memory of the columns of a dense context as room for its rows, and for a page more.
+  std::byte* context_rows() noexcept;
+  /// Where rows have been in it, zeroes it: columns that a block with fewer rows does not fill would end in what are no
+  /// numbers.
+  void clear_context_rows() noexcept;
   /// Copies the lists that were left in place to the columns above.
   void copy_lists() noexcept;
 
@@ -99,6 +104,7 @@ class BlockBuffer {
   AlignedArray<std::int64_t> cluster_;
   std::vector<ReadBuffer> read_buffers_;
   std::unique_ptr<InPlace> in_place_;
+  bool has_context_rows_ = false;
 };
 
 /// Bytes a BlockBuffer of this schema holds; for sparse contexts, without their entries.
