@@ -14,7 +14,7 @@ from ._task import Memory, Progress, finish, task_options, warn
 
 
 def learn(logs: Logs, kind: Optional[str] = None, *, lam: Union[str, float, Sequence[float]] = "auto",
-          lam_grid: Sequence[float] = (), features: str = "linear", scale: float = 0.5, epsilon: float = 0.1,
+          lam_grid: Sequence[float] = (), features: str = "linear", scale: Optional[float] = None, epsilon: float = 0.1,
           mixing: str = "joint", start: Union[Policy, str, None] = None, estimator: str = "ips-ix",
           penalty: str = "se", l2: Union[str, float] = 0.0, alpha: Optional[float] = None, clip: Optional[float] = None,
           bound: Optional[Tuple[float, float]] = None, holdout: float = 0.2, restarts: int = 1, max_iter: int = 500,
@@ -30,6 +30,8 @@ def learn(logs: Logs, kind: Optional[str] = None, *, lam: Union[str, float, Sequ
     l2: ridge on everything but intercepts: a number, or "auto" (by the same splits, after lam, among l2_grid).
     holdout: share of the rows kept back for an honest estimate, which is in `policy.report["held_out"]`;
         `evaluate(logs, holdout_of=policy)` judges on the same rows.
+    scale: standard deviation of gaussian actions, or of the logarithm of lognormal ones; None is 0.5, or half of the
+        logged actions' spread where that is below 0.25 or above 4.
     start: a policy to start from, which then fixes kind, features, scale and epsilon.
     features: "linear", "quadratic" or "fourier": linear and `width` random features of a gaussian kernel of that
         `bandwidth` (in standard deviations; None is the root of the number of features), drawn from `feature_seed`.
@@ -95,8 +97,8 @@ def _ridge(l2: Union[str, float], grid: Sequence[float]) -> Optional[float]:
     return float(l2)
 
 
-def _require_ranges(scale: float, epsilon: float, restarts: int, max_iter: int, tolerance: float) -> None:
-    for name, value, holds, range_ in (("scale", scale, scale > 0, "above 0"),
+def _require_ranges(scale: Optional[float], epsilon: float, restarts: int, max_iter: int, tolerance: float) -> None:
+    for name, value, holds, range_ in (("scale", scale, scale is None or scale > 0, "above 0"),
                                        ("epsilon", epsilon, 0 <= epsilon <= 1, "between 0 and 1"),
                                        ("restarts", restarts, restarts >= 1, "1 or more"),
                                        ("max_iter", max_iter, max_iter >= 1, "1 or more"),

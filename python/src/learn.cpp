@@ -33,7 +33,7 @@ LearningRequest learning_request(const py::dict& given) {
   request.fourier.bandwidth = optional_of<double>(given, "bandwidth").value_or(0);
   request.fourier.seed = given["feature_seed"].cast<std::uint64_t>();
   request.mixing = named(kMixingNames, given, "mixing");
-  request.scale = given["scale"].cast<double>();
+  request.scale = optional_of<double>(given, "scale");
   request.epsilon = given["epsilon"].cast<double>();
   const std::vector<PolicyFile> start = policy_files(given["start"].cast<py::list>());
   if (!start.empty()) request.start = start.front();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -101,9 +102,12 @@ class HeldOutScorer {
         options_(options),
         together_(lambdas_together(problem, most, pass.memory)),
         candidates_(static_cast<double>(candidates)),
-        pass_(beside_searches(source, problem.policy, together_ * kSplits, 2 * kSplits + 3, pass)),
+        pass_(beside_searches(source, problem.policy, (together_ + 1) * kSplits, 2 * kSplits + 3, pass)),
         splits_(split(source, options, pass_)),
         models_(models_of(source, splits_, options, pass_)) {}
+
+  /// What was found on each split with the λ and the ridge that have the least risk so far.
+  std::vector<Policy> take_best() { return std::move(best_); }
 
   std::vector<LambdaScore> score(std::span<const double> lambdas, double l2) {
     problem_.rules.l2 = options_.rules.l2 = l2;
@@ -153,6 +157,11 @@ class HeldOutScorer {
       double sum = 0;
       for (std::size_t s = 0; s < splits_.test.size(); ++s) sum += values[l * splits_.test.size() + s].risk;
       scores.push_back({lambdas[l], sum / static_cast<double>(splits_.test.size()), problem_.rules.l2});
+      if (!(scores.back().risk < least_risk_)) continue;
+      least_risk_ = scores.back().risk;
+      best_.clear();
+      for (std::size_t s = 0; s < splits_.test.size(); ++s)
+        best_.push_back(held_out[l * splits_.test.size() + s].policy);
     }
     done_ += static_cast<double>(lambdas.size());
   }
@@ -161,7 +170,8 @@ class HeldOutScorer {
   ObjectiveProblem problem_;
   LearnOptions options_;
   std::size_t together_;
-  double candidates_, done_ = 0;
+  double candidates_, done_ = 0, least_risk_ = std::numeric_limits<double>::infinity();
+  std::vector<Policy> best_;
   PassOptions pass_;
   Splits splits_;
   std::vector<LearningModel> models_;
@@ -228,12 +238,13 @@ std::vector<PenaltyPair> choose_penalties(Source& source, const ObjectiveProblem
       for (std::size_t l = 0; l < used; ++l) of_lambdas[l].push_back(scores[l]);
     }
     for (const std::vector<LambdaScore>& scores : of_lambdas) {
-      out.push_back({scores.front().lambda, best_of(scores).l2});
+      out.push_back({.lambda = scores.front().lambda, .l2 = best_of(scores).l2});
       if (options.choose_l2) report.l2_scores.insert(report.l2_scores.end(), scores.begin(), scores.end());
     }
+    if (choose_lambda) out.front().on_parts = scorer.take_best();
     return out;
   }
-  for (const double lambda : lambdas) out.push_back({lambda, ridges.front()});
+  for (const double lambda : lambdas) out.push_back({.lambda = lambda, .l2 = ridges.front()});
   return out;
 }
 

@@ -11,6 +11,7 @@ namespace scrm {
 /// λ and ridge of a policy.
 struct PenaltyPair {
   double lambda = 0, l2 = 0;
+  std::vector<Policy> on_parts = {};  ///< where the splits chose the λ: what they found with it
 };
 
 /// Those of every policy that is wanted. What is automatic is found on three random 75/25 splits (PROTOCOL): every

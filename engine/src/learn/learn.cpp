@@ -13,6 +13,7 @@
 #include "learn/lambda_choice.hpp"
 #include "learn/model/learning_model.hpp"
 #include "learn/model/model_start.hpp"
+#include "learn/search_coordinates.hpp"
 #include "learn/searches.hpp"
 #include "scrm/engine/pass/summary.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
@@ -144,11 +145,12 @@ void require_varied_losses(const Moments& loss, const Schema& schema) {
 
 /// The start, and copies of it moved at random, for one λ and one set of rows.
 void add_restarts(const ObjectiveProblem& problem, const LearnOptions& options, bool twice, std::vector<Search>& out) {
+  const double unit = options.standardize ? unit_of(problem.policy) : 1;
   for (int restart = 0; restart < options.restarts; ++restart) {
     Search search{.start = problem};
     RandomStream random(options.seed, kRestartStream, static_cast<std::uint64_t>(restart));
     for (double& theta : search.start.policy.theta) {
-      if (restart > 0) theta += random.normal();
+      if (restart > 0) theta += unit * random.normal();
       if (options.minimize.bound)
         theta = std::clamp(theta, options.minimize.bound->first, options.minimize.bound->second);
     }
@@ -196,19 +198,42 @@ double objective_at(double lambda, const LearnedPolicy& learned) {
   return learned.value.risk + lambda * (learned.value.penalty / learned.lambda) + learned.value.ridge;
 }
 
-/// A policy of one λ that is better at another λ than what was found there shows that the search there was stuck: it is
-/// done again from that policy.
-void free_stuck_searches(Source& source, const ObjectiveProblem& problem, const LearnOptions& options,
-                         const PassOptions& pass, std::vector<LearnedPolicy>& found) {
+/// The objectives of policies at a λ.
+std::vector<double> objectives_at(double lambda, std::span<const Policy> policies, Source& source,
+                                  const ObjectiveProblem& problem, const LearnOptions& options,
+                                  const PassOptions& pass) {
+  if (policies.empty()) return {};
+  std::vector<ObjectiveProblem> problems(policies.size(), problem);
+  for (std::size_t i = 0; i < policies.size(); ++i) {
+    problems[i].policy = policies[i];
+    problems[i].rules.lambda = lambda;
+  }
+  std::vector<double> out;
+  for (const ObjectiveValue& value : evaluate_objectives(source, problems, pass, options.skip_bad_rows))
+    out.push_back(value.objective);
+  return out;
+}
+
+/// A policy that is better than what was found at a λ shows that the search there was stuck: it is done again from that
+/// policy. Those of other λ are asked, and what was found on parts of the rows.
+void free_stuck_searches(Source& source, const ObjectiveProblem& problem, std::span<const Policy> on_parts,
+                         const LearnOptions& options, const PassOptions& pass, std::vector<LearnedPolicy>& found) {
   constexpr double kSame = 1e-6;
   for (LearnedPolicy& one : found) {
-    const auto better = std::min_element(found.begin(), found.end(), [&](const auto& a, const auto& b) {
-      return objective_at(one.lambda, a) < objective_at(one.lambda, b);
-    });
     const double stuck = one.value.objective;
-    if (!(objective_at(one.lambda, *better) < stuck - kSame * (1 + std::abs(stuck)))) continue;
+    double least = stuck - kSame * (1 + std::abs(stuck));
+    const Policy* better = nullptr;
+    const auto ask = [&](const Policy& policy, double objective) {
+      if (!(objective < least)) return;
+      least = objective;
+      better = &policy;
+    };
+    for (const LearnedPolicy& other : found) ask(other.policy, objective_at(one.lambda, other));
+    const std::vector<double> elsewhere = objectives_at(one.lambda, on_parts, source, problem, options, pass);
+    for (std::size_t i = 0; i < elsewhere.size(); ++i) ask(on_parts[i], elsewhere[i]);
+    if (better == nullptr) continue;
     std::vector<Search> again(1, Search{.start = problem});
-    again.front().start.policy = better->policy;
+    again.front().start.policy = *better;
     again.front().start.rules.lambda = one.lambda;
     run_searches(source, again, options, pass);
     LearnedPolicy& result = again.front().result;
@@ -221,13 +246,15 @@ void free_stuck_searches(Source& source, const ObjectiveProblem& problem, const 
   }
 }
 
-/// The policies of these λ, whose ridge is that of problem and options.
+/// The policies of these λ, whose ridge is that of problem and options. `on_parts` are policies found on parts of the
+/// rows.
 std::vector<LearnedPolicy> fit(Source& source, const ObjectiveProblem& problem, const std::vector<double>& lambdas,
-                               bool report, const LearnOptions& options, const PassOptions& pass) {
+                               std::span<const Policy> on_parts, bool report, const LearnOptions& options,
+                               const PassOptions& pass) {
   const bool twice = searches_twice(source, options);
   const int starts = options.restarts * (twice ? 2 : 1);
   const std::size_t count = lambdas.size() * static_cast<std::size_t>(starts);
-  const PassOptions inner = beside_searches(source, problem.policy, count, 0, pass);
+  const PassOptions inner = beside_searches(source, problem.policy, count + on_parts.size(), 0, pass);
   std::vector<Search> searches;
   for (const double lambda : lambdas) {
     ObjectiveProblem one = problem;
@@ -242,7 +269,7 @@ std::vector<LearnedPolicy> fit(Source& source, const ObjectiveProblem& problem, 
     out.push_back(best_of(it, it + starts));
   }
   searches.clear();
-  if (options.standardize && out.size() > 1) free_stuck_searches(source, problem, options, inner, out);
+  if (options.standardize) free_stuck_searches(source, problem, on_parts, options, inner, out);
   return out;
 }
 
@@ -262,7 +289,7 @@ std::vector<LearnedPolicy> fit_all(Source& source, const ObjectiveProblem& probl
         options.on_share((before + share * static_cast<double>(lambdas.size())) / static_cast<double>(pairs.size()));
       };
     }
-    for (LearnedPolicy& found : fit(source, one, lambdas, first == 0, own, pass)) {
+    for (LearnedPolicy& found : fit(source, one, lambdas, pairs[first].on_parts, first == 0, own, pass)) {
       found.l2 = l2;
       out.push_back(std::move(found));
     }

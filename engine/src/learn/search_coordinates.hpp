@@ -9,17 +9,17 @@
 
 namespace scrm {
 
-/// θ, in white coordinates where there are such, and last, where the scale is learned, t with scale = floor cosh t: no
-/// t is forbidden, and where the best scale lies below the floor the search ends in a bowl around t = 0 rather than on
-/// an endless slope.
+/// θ in a unit, in white coordinates where there are such, and last, where the scale is learned, t with scale = floor
+/// cosh t: no t is forbidden, and where the best scale lies below the floor the search ends in a bowl around t = 0
+/// rather than on an endless slope.
 class SearchCoordinates {
  public:
-  SearchCoordinates(const ContextWhitening* white, std::optional<double> min_scale)
-      : white_(white), min_scale_(min_scale) {}
+  SearchCoordinates(const ContextWhitening* white, double unit, std::optional<double> min_scale)
+      : white_(white), unit_(unit), min_scale_(min_scale) {}
 
-  bool is_white() const { return white_ != nullptr; }
+  bool is_plain() const { return white_ == nullptr && unit_ == 1; }
   /// The same with θ as it is.
-  SearchCoordinates plain() const { return {nullptr, min_scale_}; }
+  SearchCoordinates plain() const { return {nullptr, 1, min_scale_}; }
 
   /// The point that stands for a policy. A scale at its floor begins a little above: at t = 0 there is no slope to
   /// leave by.
@@ -31,7 +31,12 @@ class SearchCoordinates {
 
  private:
   const ContextWhitening* white_;
+  double unit_;
   std::optional<double> min_scale_;
 };
+
+/// The unit of θ in which steps of a length of about one change the actions of a gaussian or lognormal policy about as
+/// much as its scale does: a power of two, which rounds nothing, and one unless the scale is far from one half.
+double unit_of(const Policy& policy);
 
 }  // namespace scrm

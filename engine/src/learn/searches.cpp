@@ -36,7 +36,8 @@ class ActiveSearch {
   ActiveSearch(Search& search, const LearnOptions& options, const ContextWhitening* white)
       : search_(&search),
         options_(&options),
-        coordinates_(white, options.min_scale),
+        coordinates_(white, options.standardize && !options.minimize.bound ? unit_of(search.start.policy) : 1,
+                     options.min_scale),
         minimizer_(first_point(), options.minimize) {}
 
   bool done() const { return minimizer_.done(); }
@@ -111,7 +112,7 @@ class ActiveSearch {
     LearnedPolicy& out = search_->result;
     out.search = minimizer_.result();
     out.search.evaluations = evaluations();
-    if (coordinates_.is_white() && !out.path.empty()) out.search.gradient_norm = out.path.back().gradient_norm;
+    if (!coordinates_.is_plain() && !out.path.empty()) out.search.gradient_norm = out.path.back().gradient_norm;
     out.policy = search_->start.policy;
     coordinates_.apply(out.search.point, out.policy);
     out.search.point = out.policy.theta;

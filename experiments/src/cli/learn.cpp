@@ -39,7 +39,7 @@ struct LearnCommand {
   const CLI::Option *scale_option = nullptr, *epsilon_option = nullptr;
   std::optional<std::int64_t> width, feature_seed;
   std::optional<double> bandwidth;
-  std::string scale = "0.5";
+  std::string scale;
   std::string lambda = "auto";
   std::vector<double> lambda_grid;
   std::string l2 = "0";
@@ -69,8 +69,9 @@ void parse_scale(LearnCommand& command) {
   LearningRequest& request = command.request;
   request.learn_scale = command.scale == "learned";
   const std::optional<double> scale = number_option(command.scale);
-  if (scale) request.scale = *scale;
-  if (!request.learn_scale && !(scale && *scale > 0)) {
+  request.scale = scale;
+  const bool given = command.scale_option->count() > 0;
+  if (given && !request.learn_scale && !(scale && *scale > 0)) {
     fail_usage(fmt::format("--scale is '{}', but must be a number above zero or 'learned'", command.scale));
   }
   if (request.min_scale && !request.learn_scale)
@@ -125,7 +126,7 @@ void warn_of_fixed_options(const LearnCommand& command) {
   if (command.epsilon_option->count() > 0 && !spread && request.epsilon != start.epsilon)
     warn("--epsilon", request.epsilon, start.epsilon);
   if (command.scale_option->count() > 0 && spread && !request.learn_scale && request.scale != start.scale)
-    warn("--scale", request.scale, start.scale);
+    warn("--scale", *request.scale, start.scale);
 }
 
 void run_learn(LearnCommand& command) {
@@ -197,7 +198,7 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
       app.add_option(
              "--scale", command.scale,
              "Standard deviation of gaussian, or of log a for lognormal; learned: it is learned too, from half of "
-             "the logged actions' spread on. Default 0.5")
+             "the logged actions' spread on. Default 0.5, or that half where the spread is below 0.25 or above 4")
           ->type_name("X|learned");
   app.add_option("--min-scale", command.request.min_scale,
                  "The least scale that is learned; default a tenth of the logged actions' spread")

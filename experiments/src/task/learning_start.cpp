@@ -15,6 +15,8 @@ namespace {
 
 // Of the logged actions' spread, where a learned scale starts and where it ends.
 constexpr double kStartShare = 0.5, kLeastShare = 0.1;
+// Spreads beside which a scale of one half is neither so narrow that few rows tell anything, nor wider than they are.
+constexpr double kScale = 0.5, kLeastSpread = 0.25, kMostSpread = 4;
 
 /// The first kind that can be learned and acts on these actions.
 const PolicyKindDefinition& kind_for(ActionKind action) {
@@ -51,7 +53,7 @@ Policy described_policy(const PolicyKindDefinition& kind, const Schema& schema, 
   task.ledger().charge(static_cast<std::size_t>(parameters) * 2 * sizeof(double),
                        fmt::format("a policy of {} parameters", parameters), "linear --features");
   Policy policy = zero_policy(kind.format.kind, map, schema);
-  policy.scale = request.scale;
+  policy.scale = request.scale.value_or(kScale);
   if (kind.format.epsilon) policy.epsilon = request.epsilon;
   policy.mixing = request.mixing;
   return policy;
@@ -81,7 +83,13 @@ LearningStart learning_start(Source& source, const LearningRequest& request, con
   if (kind.centre == nullptr || schema.action_kind != ActionKind::continuous || (given && !learned)) return start;
   const Moments centres = logged_centres(source, kind, request, task);
   if (!given) start.policy.theta.front() = centres.count > 0 ? centres.mean : 0;
-  if (!learned) return start;
+  if (!learned) {
+    const double spread = centres.standard_deviation();
+    start.chose_scale =
+        !request.scale && std::isfinite(spread) && spread > 0 && (spread < kLeastSpread || spread > kMostSpread);
+    if (start.chose_scale) start.policy.scale = kStartShare * spread;
+    return start;
+  }
   if (!given) start.policy.scale = kStartShare * spread_of(centres);
   if (!request.min_scale) start.min_scale = kLeastShare * spread_of(centres);
   return start;

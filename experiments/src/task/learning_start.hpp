@@ -11,10 +11,12 @@ namespace scrm {
 struct LearningStart {
   Policy policy;
   std::optional<double> min_scale;  ///< set: the scale is learned, not below this
+  bool chose_scale = false;         ///< the scale is half of the logged actions' spread, for want of a better one
 };
 
-/// The policy of the request, or one at the mean of the logged actions. A scale that is learned starts from half of
-/// their spread and stays above a tenth of it, unless the request says otherwise: whatever the unit of actions.
+/// The policy of the request, or one at the mean of the logged actions. Where no scale is asked for it is 0.5, or half
+/// of the logged actions' spread if that is below 0.25 or above 4. A scale that is learned starts from half of their
+/// spread and stays above a tenth of it, unless the request says otherwise: whatever the unit of actions.
 LearningStart learning_start(Source& source, const LearningRequest& request, const TaskOptions& task);
 
 }  // namespace scrm

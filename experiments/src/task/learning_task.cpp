@@ -142,8 +142,9 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
 
   // Nothing that comes later helps where not even a block fits.
   require_pass_fits(source, task.pass("reading"), rows.fourier() ? "a smaller --width" : "data with fewer features");
-  const auto [start, min_scale] = learning_start(source, request, task);
+  const auto [start, min_scale, chose_scale] = learning_start(source, request, task);
   options.min_scale = context.min_scale = min_scale;
+  context.chose_scale = chose_scale;
   context.centred = options.rules.centre_losses;
   charge_policies(options, start.theta.size(), task);
   const SplitUnit unit = split_unit(source.schema());

@@ -20,7 +20,7 @@ struct LearningRequest {
   /// features, and centre and spread come from the rows.
   FourierFeatures fourier = {.width = 256, .bandwidth = 0, .seed = 0};
   Mixing mixing = Mixing::joint;
-  double scale = 0.5;
+  std::optional<double> scale = {};      ///< unset: what suits the logged actions, see learning_start()
   bool learn_scale = false;              ///< the scale is learned too, from the logged actions' on
   std::optional<double> min_scale = {};  ///< the least that is learned; unset: a tenth of these actions' spread
   double epsilon = 0.1;

@@ -4,6 +4,7 @@
 import pathlib
 import re
 
+import h5py
 import numpy as np
 from scipy.optimize import minimize
 
@@ -239,6 +240,63 @@ class Learn(ProgramTest):
                                 for warning in together[penalty]["warnings"]), together[penalty]["warnings"])
         self.assertEqual(together[100]["theta"], alone[100]["theta"])
         self.assertFalse(any("another search" in warning for warning in together[100]["warnings"]))
+
+    def raw_actions(self, unit, seed=24):
+        """Rewards that fall with the square of the distance to 110 + 5 x1, from actions around 100 + x0, all in a unit."""
+        random = np.random.default_rng(seed)
+        x, noise = random.normal(size=(5000, 2)), random.normal(size=5000)
+        action = x[:, 0] + 100 + 10 * noise
+        return write_log(self.dir / f"unit{unit}.h5", context=x, action=unit * action,
+                         loss=-(action - 110 - 5 * x[:, 1]) ** 2 / 100, attributes={"outcome": "reward"},
+                         propensity=np.exp(-noise**2 / 2) / np.sqrt(2 * np.pi) / (10 * unit))
+
+    def test_the_scale_suits_the_logged_actions_whatever_their_unit(self):
+        out, found = self.dir / "out.toml", []
+        for unit in (1, 1000, 0.001):
+            said = run_json("learn", self.raw_actions(unit), "--out", out, "--overwrite")
+            np.testing.assert_allclose(np.array(said["theta"]) / unit, [110, 0, 5], atol=1)
+            with h5py.File(self.dir / f"unit{unit}.h5") as file:
+                spread = np.std(file["action"][:], ddof=1)
+            self.assertAlmostEqual(said["scale"], spread / 2, delta=1e-9 * spread)
+            self.assertIn(f"scale    = {said['scale']:.6g}"[:16], out.read_text())
+            found.append(said["value"])
+        np.testing.assert_allclose(found, found[0], rtol=1e-4)
+        text = run("learn", self.raw_actions(1), "--out", out, "--overwrite").stdout
+        self.assertIn("half of the logged actions' spread; --scale sets another", text)
+        # Beside a usual spread, or where one is asked for, all is as before.
+        usual = self.raw_actions(0.1)
+        self.assertNotIn("scale", run_json("learn", usual, "--out", out, "--overwrite"))
+        self.assertIn("scale    = 0.5\n", out.read_text())
+        self.assertNotIn("scale", run_json("learn", self.raw_actions(1), "--scale", 0.5, "--out", out, "--overwrite"))
+        self.assertIn("scale    = 0.5\n", out.read_text())
+
+    def test_a_search_that_the_splits_show_to_be_stuck_is_freed_with_a_word(self):
+        # The scale is far too narrow, so that the objective has many minima: the splits found a lower one.
+        data, out = self.raw_actions(1), self.dir / "out.toml"
+        chosen = run_json("learn", data, "--scale", 0.5, "--out", out)
+        given = run_json("learn", data, "--scale", 0.5, "--lambda", chosen["lambda"], "--out", out, "--overwrite")
+        self.assertLess(chosen["objective"], given["objective"] - 0.5)
+        word = f"another search ended at an objective of {given['objective']:.4f} instead of {chosen['objective']:.4f}"
+        self.assertTrue(any(word in warning for warning in chosen["warnings"]), chosen["warnings"])
+        one = run_json("learn", data, "--scale", 0.5, "--out", out, "--overwrite", "--threads", 1)
+        many = run_json("learn", data, "--scale", 0.5, "--out", out, "--overwrite", "--threads", 7)
+        self.assertEqual((one["theta"], one["objective"]), (many["theta"], many["objective"]))
+
+    def test_where_zero_lies_is_no_matter_to_estimators_with_a_model(self):
+        random = np.random.default_rng(5)
+        x, action = random.normal(size=(2000, 2)), random.integers(0, 3, 2000).astype(np.int32)
+        data = write_log(self.dir / "far.h5", action_kind="categorical", num_actions=3, context=x, action=action,
+                         loss=1000 + x[:, 0] * action + random.normal(size=2000), propensity=np.full(2000, 1 / 3))
+        for estimator, warned in (("ips-ix", True), ("snips", False), ("dr", False), ("dm", False)):
+            said = run("learn", data, "--lambda", 1, "--estimator", estimator, "--out", self.dir / "o.toml",
+                       "--overwrite").stderr
+            self.assertEqual("far from zero" in said, warned, estimator)
+
+    def test_one_action_alone_is_not_told_to_explore(self):
+        random = np.random.default_rng(5)
+        data = write_log(self.dir / "one.h5", action_kind="categorical", num_actions=1, context=random.normal(size=(50, 1)),
+                         action=np.zeros(50, np.int32), loss=random.normal(size=50), propensity=np.ones(50))
+        self.assertNotIn("epsilon", run("learn", data, "--out", self.dir / "one.toml").stderr)
 
     def test_rows_that_are_all_held_out_are_told_which_option_would_help(self):
         data = write_log(self.dir / "two.h5", context=self.x[:2], action=self.a[:2], loss=self.y[:2], propensity=self.p[:2])

@@ -136,24 +136,42 @@ TEST_CASE("learned scale: points and policies stand for each other, and slopes a
   Policy policy;
   policy.theta = {0.5, -1.0};
   policy.scale = 0.3;
-  const SearchCoordinates coordinates(nullptr, 0.1);
-  const std::vector<double> point = coordinates.point_of(policy);
-  REQUIRE(point.size() == 3);
-  Policy back = policy;
-  coordinates.apply(point, back);
-  CHECK(back.scale == doctest::Approx(0.3).epsilon(1e-14));
-  CHECK(back.theta == policy.theta);
-  const double h = 1e-6;
-  std::vector<double> above = point, below = point;
-  above[2] += h;
-  below[2] -= h;
-  Policy high, low;
-  coordinates.apply(above, high);
-  coordinates.apply(below, low);
-  const std::vector<double> slope = coordinates.gradient(point, {1, 2, 3});
-  CHECK(slope[0] == 1);
-  CHECK(slope[1] == 2);
-  CHECK(slope[2] == doctest::Approx(3 * std::log(high.scale / low.scale) / (2 * h)).epsilon(1e-8));
+  for (const double unit : {1.0, 64.0}) {
+    const SearchCoordinates coordinates(nullptr, unit, 0.1);
+    CHECK(coordinates.is_plain() == (unit == 1));
+    const std::vector<double> point = coordinates.point_of(policy);
+    REQUIRE(point.size() == 3);
+    CHECK(point[0] == 0.5 / unit);
+    Policy back = policy;
+    coordinates.apply(point, back);
+    CHECK(back.scale == doctest::Approx(0.3).epsilon(1e-14));
+    CHECK(back.theta == policy.theta);
+    const double h = 1e-6;
+    std::vector<double> above = point, below = point;
+    above[2] += h;
+    below[2] -= h;
+    Policy high, low;
+    coordinates.apply(above, high);
+    coordinates.apply(below, low);
+    const std::vector<double> slope = coordinates.gradient(point, {1, 2, 3});
+    CHECK(slope[0] == unit);
+    CHECK(slope[1] == 2 * unit);
+    CHECK(slope[2] == doctest::Approx(3 * std::log(high.scale / low.scale) / (2 * h)).epsilon(1e-8));
+  }
+}
+
+TEST_CASE("unit of actions: a power of two near twice the scale, and one for usual scales and other kinds") {
+  Policy policy;
+  for (const double usual : {0.0625, 0.3, 0.5, 1.0, 4.0}) {
+    policy.scale = usual;
+    CHECK(unit_of(policy) == 1);
+  }
+  for (const auto& [scale, unit] : {std::pair{5.1, 8.0}, {5111.7, 8192.0}, {0.0051, 0.0078125}, {1e-300, 0x1p-996}}) {
+    policy.scale = scale;
+    CHECK(unit_of(policy) == unit);
+  }
+  policy.kind = PolicyKind::softmax;
+  CHECK(unit_of(policy) == 1);
 }
 
 TEST_CASE("learned scale: kinds without one, and a floor of zero, are refused by name") {

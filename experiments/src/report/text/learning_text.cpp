@@ -8,6 +8,7 @@
 #include "report/enum_names.hpp"
 #include "report/terminal.hpp"
 #include "scrm/engine/estimate/as_rewards.hpp"
+#include "scrm/engine/estimate/estimator.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
 
 namespace scrm {
@@ -106,7 +107,7 @@ Json outcome_json(const LearnOutcome& outcome, const LearnContext& context) {
                {"ess", finite_or_null(learned.value.ess)},
                {"rows", static_cast<std::int64_t>(learned.value.rows)}};
   if (context.chose_l2) json["l2"] = learned.l2;
-  if (context.min_scale) json["scale"] = learned.policy.scale;
+  if (context.min_scale || context.chose_scale) json["scale"] = learned.policy.scale;
   if (outcome.held_out) json["held_out"] = held_out_json(outcome, context);
   if (outcome.exploration) json["exploration"] = exploration_json(outcome);
   json["warnings"] = learning_warnings(outcome, context);
@@ -219,8 +220,9 @@ std::vector<std::string> learning_warnings(const LearnOutcome& outcome, const Le
                     *value.ess, value.rows));
   }
   const double spread = context.loss.standard_deviation();
-  if (context.estimator != "snips" && !context.centred && spread > 0 &&
-      std::abs(context.loss.true_mean()) > kFarFromZero * spread) {
+  // What a model expects is taken off, or is all there is.
+  const bool far_matters = context.estimator != "snips" && !find_learning_estimator(context.estimator).needs_model;
+  if (far_matters && !context.centred && spread > 0 && std::abs(context.loss.true_mean()) > kFarFromZero * spread) {
     warnings.push_back(fmt::format(
         "{} lie far from zero (mean {}, standard deviation {}), and {} then prefers policies by the sum of their "
         "weights rather than by what they do; --centre-losses takes their mean off first, and --estimator snips does "
@@ -228,7 +230,8 @@ std::vector<std::string> learning_warnings(const LearnOutcome& outcome, const Le
         context.outcome == Outcome::reward ? "rewards" : "losses",
         human_number(in_sign(context.loss.true_mean(), context.outcome)), human_number(spread), context.estimator));
   }
-  if (outcome.exploration) {
+  const bool has_choice = outcome.exploration && (context.labels || outcome.exploration->mean_probability.size() != 1);
+  if (has_choice) {
     const std::vector<std::size_t> vanishing = vanishing_actions(outcome);
     if (!vanishing.empty()) {
       warnings.push_back(fmt::format(
@@ -293,6 +296,10 @@ std::string learning_text(const LearnReport& report, const std::vector<LearnOutc
     if (context.min_scale) {
       text += fmt::format("  learned scale: {} (at least {})\n", human_number(learned.policy.scale),
                           human_number(*context.min_scale));
+    }
+    if (context.chose_scale) {
+      text += fmt::format("  scale: {}, half of the logged actions' spread; --scale sets another\n",
+                          human_number(learned.policy.scale));
     }
     text += fmt::format("  written to {}\n", styled(outcome.path, Style::strong));
     text += "\n";

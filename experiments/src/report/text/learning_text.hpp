@@ -32,6 +32,7 @@ struct LearnContext {
   bool tuned = false;                    ///< residuals were shrunk by the report's shrinkage
   bool centred = false;                  ///< losses were taken less their mean
   std::optional<double> min_scale = {};  ///< set: the scale was learned, and not below this
+  bool chose_scale = false;              ///< the scale is half of the logged actions' spread
   double holdout = 0;
   std::int64_t held_out_rows = 0;
   bool streamed = false;
