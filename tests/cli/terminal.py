@@ -2,13 +2,14 @@
 
 import os
 import pty
+import signal
 import subprocess
 
 import harness
 
 
-def on_terminal(*args):
-    """What the program sends to a terminal, stdout and stderr together."""
+def on_terminal(*args, until=None):
+    """What the program sends to a terminal, stdout and stderr together; it is interrupted once `until` is there."""
     parent, child = pty.openpty()
     process = subprocess.Popen([harness.PROGRAM, *args], stdout=child, stderr=child, stdin=child,
                                env={**os.environ, "TERM": "xterm", "NO_COLOR": ""})
@@ -22,6 +23,9 @@ def on_terminal(*args):
         if not part:
             break
         text += part
+        if until is not None and until.encode() in text:
+            process.send_signal(signal.SIGINT)
+            until = None
     os.close(parent)
     process.wait(timeout=60)
     return text.decode("utf-8", "surrogateescape").replace("\r\n", "\n")

@@ -149,7 +149,7 @@ double z_score(const Moments& moments, double value) noexcept {
 }
 
 bool rounds_to_one(double mean_weight) noexcept {
-  constexpr double kRoundedDigits = 1e-3;  // half of the last of four digits is at most 5e-4 of the number
+  constexpr double kRoundedDigits = 2e-3;  // 0.333 for a third and 0.167 for a sixth; four digits of a fortieth
   return std::abs(mean_weight - 1) <= kRoundedDigits;
 }
 

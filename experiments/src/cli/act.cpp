@@ -192,12 +192,9 @@ std::string actions_text(const Schema& schema, const ActionTotals& totals) {
 
 /// The command that brings the file back once a column `loss` has been added.
 std::string import_command(const ActCommand& command, const Schema& schema) {
-  std::vector<std::string> names[2];  // of actions and of their propensities
-  for (int k = 0; schema.action_kind == ActionKind::multilabel && k < schema.num_actions; ++k) {
-    names[0].push_back(fmt::format("action_{}", k));
-    names[1].push_back(fmt::format("label_propensity_{}", k));
-  }
-  if (names[0].empty()) names[0].emplace_back("action");
+  std::vector<std::string> actions{"action"}, propensities;
+  if (schema.action_kind == ActionKind::multilabel) actions = label_columns(schema);
+  for (int k = 0; k < schema.num_actions; ++k) propensities.push_back(fmt::format("label_propensity_{}", k));
   std::string text = fmt::format("scrm import {} --format csv --out logs --action-kind {}", shell_word(command.csv),
                                  to_string(schema.action_kind));
   if (!command.inputs.encoding.empty()) {
@@ -213,9 +210,9 @@ std::string import_command(const ActCommand& command, const Schema& schema) {
           " --context " +
           shell_word(schema.context_columns.empty() ? "x*" : fmt::format("{}", fmt::join(schema.context_columns, ",")));
   }
-  text += fmt::format(" --action {} --loss loss", fmt::join(names[0], ","));
+  text += fmt::format(" --action {} --loss loss", shell_word(fmt::format("{}", fmt::join(actions, ","))));
   text += schema.propensity == PropensityForm::linear ? " --propensity propensity" : " --log-propensity log_propensity";
-  if (schema.label_propensity) text += fmt::format(" --label-propensity {}", fmt::join(names[1], ","));
+  if (schema.label_propensity) text += fmt::format(" --label-propensity {}", fmt::join(propensities, ","));
   if (command.rollout_key.rollout > 0) text += fmt::format(" --rollout {}", command.rollout_key.rollout);
   return text;
 }
@@ -260,26 +257,51 @@ void print_summary(const ActCommand& command, const Schema& schema, const Action
              Style::strong));
 }
 
-/// Says which actions were never drawn: the loop learns nothing more about them.
-void warn_of_missing_actions(const ActCommand& command, const Schema& schema, const ActionTotals& totals) {
-  if (schema.action_kind != ActionKind::categorical || totals.rows == 0) return;
+/// Whether at least so many events are too many for chance alone, which would bring `expected` of them: less likely
+/// than one in a hundred (a Poisson distribution).
+bool is_no_chance(std::size_t events, double expected) {
+  constexpr double kMany = 100;  // twice as many are then far out
+  if (static_cast<double>(events) < 2 * expected) return false;
+  if (expected > kMany) return true;
+  double term = std::exp(-expected), fewer = 0;
+  for (std::size_t k = 0; k < events && term > 0; ++k) {
+    fewer += term;
+    term *= expected / static_cast<double>(k + 1);
+  }
+  return events > 0 && fewer > 0.99;
+}
+
+/// What these logs will not show; empty where they show enough.
+std::string exploration_warning(const ActCommand& command, const Schema& schema, const ActionTotals& totals) {
+  if (schema.action_kind == ActionKind::continuous || schema.num_actions < 1 || totals.rows == 0) return "";
+  const bool labels = schema.action_kind == ActionKind::multilabel;
+  if (!labels && schema.num_actions == 1) return "";
   constexpr std::size_t kListed = 5;
   std::vector<std::string> missing;
   for (std::size_t k = 0; k < totals.counts.size(); ++k) {
-    if (totals.counts[k] == 0) missing.push_back(action_name(schema, k));
+    if (totals.counts[k] == 0 || (labels && totals.counts[k] == totals.rows)) missing.push_back(action_name(schema, k));
   }
-  // Of so few rows even a uniform policy would leave some actions out: twice as many are the policy's doing.
+  const auto rows = static_cast<double>(totals.rows);
   const double actions = schema.num_actions;
-  const double by_chance = actions * std::exp(-static_cast<double>(totals.rows) / actions);
-  if (missing.empty() || static_cast<double>(missing.size()) < 2 * by_chance) return;
-  const auto count = static_cast<std::int64_t>(missing.size());
-  const bool cut = missing.size() > kListed;
-  if (cut) missing.resize(kListed);
-  print_warning(fmt::format("{} of {} never taken ({}{}): nothing can be learned about {} from these rows; a larger "
-                            "epsilon in {} would keep trying",
-                            counted(count, "action"), with_commas(schema.num_actions), fmt::join(missing, ", "),
-                            cut ? ", ..." : "", count == 1 ? "it" : "them", command.policy),
-                command.common.quiet);
+  // Of few rows even a uniform policy would leave some out.
+  const double by_chance = labels ? actions * std::exp2(1 - rows) : actions * std::exp(-rows / actions);
+  if (is_no_chance(missing.size(), by_chance)) {
+    const auto count = static_cast<std::int64_t>(missing.size());
+    const bool cut = missing.size() > kListed;
+    if (cut) missing.resize(kListed);
+    return fmt::format(
+        "{} of {} never {} ({}{}): nothing can be learned about {} from these rows; a larger epsilon in "
+        "{} would keep trying",
+        counted(count, labels ? "label" : "action"), with_commas(schema.num_actions), labels ? "varied" : "taken",
+        fmt::join(missing, ", "), cut ? ", ..." : "", count == 1 ? "it" : "them", command.policy);
+  }
+  constexpr double kNearlyAll = 0.9;
+  const double decided = static_cast<double>(totals.decided) / rows / (labels ? actions : 1);
+  if (decided <= kNearlyAll) return "";
+  return fmt::format(
+      "{} more than 99 % in {:.3g} % of these rows, which hardly show what anything else would have "
+      "done; a larger epsilon in {} keeps the loop alive",
+      labels ? "of a label's two values one has" : "one action has", 100 * decided, command.policy);
 }
 
 void act(const ActCommand& command, const Policy& written, const ContextFiles& files, Output& output,
@@ -304,7 +326,8 @@ void act(const ActCommand& command, const Policy& written, const ContextFiles& f
     print_json(command, schema, totals, seconds);
   else if (!command.to_stdout())
     print_summary(command, schema, totals, seconds);
-  warn_of_missing_actions(command, schema, totals);
+  const std::string hidden = exploration_warning(command, schema, totals);
+  if (!hidden.empty()) print_warning(hidden, command.common.quiet);
   if (!contexts.schema().unnamed_columns.empty())
     print_warning(unnamed_columns_warning(contexts.schema()), command.common.quiet);
 }
@@ -320,7 +343,9 @@ void run_act(const ActCommand& command) {
                              : command.csv.empty() ? command.out
                                                    : command.csv;
   ContextInputs inputs = command.inputs;
-  inputs.replaced = acted_columns(acted_schema(policy, {}, action_kind(command), command.num_actions));
+  Schema contexts;
+  contexts.context_columns = policy.inputs;
+  inputs.replaced = acted_columns(acted_schema(policy, contexts, action_kind(command), command.num_actions));
   const ContextFiles files(inputs, beside, !command.csv.empty(), command.common);
   files.read([&] { act(command, policy, files, output, watch); });
 }

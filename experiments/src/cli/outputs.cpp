@@ -37,6 +37,7 @@ void prepare_output_folder(const std::string& out, const std::vector<std::string
 }
 
 void end_by_signal(int signal) {
+  clear_open_line();
   remove_temporaries();
   std::signal(signal, SIG_DFL);
   std::raise(signal);

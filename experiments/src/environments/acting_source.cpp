@@ -10,6 +10,8 @@
 namespace scrm {
 namespace {
 
+constexpr double kDecided = 0.99;
+
 /// The columns that acting adds, without the context.
 Schema added_columns(const Schema& schema) {
   Schema added = schema;
@@ -130,10 +132,17 @@ void ActingSource::count(std::int64_t index, const Block& block) const {
       counts[k] = std::accumulate(column, column + block.rows, std::int64_t{0});
     }
   }
+  std::int64_t decided = 0;
+  const auto count_decided = [&](const double* probability) {
+    decided += std::count_if(probability, probability + block.rows, [](double p) { return p > kDecided; });
+  };
+  if (block.category != nullptr) count_decided(block.propensity);
+  for (int k = 0; block.label_propensity != nullptr && k < block.num_actions; ++k)
+    count_decided(block.label_propensity + k * kBlockRows);
   const std::lock_guard lock(totals_mutex_);
   BlockTotal& total = block_totals_[static_cast<std::size_t>(index)];
   if (total.rows >= 0) return;  // a block that the border of two shards cuts is loaded for both
-  total = {block.rows, sum};
+  total = {block.rows, sum, decided};
   std::transform(counts.begin(), counts.end(), counts_.begin(), counts_.begin(), std::plus<>());
 }
 
@@ -143,6 +152,7 @@ ActionTotals ActingSource::totals() const {
   for (const BlockTotal& block : block_totals_) {
     totals.rows += std::max(0, block.rows);
     totals.sum += block.sum;
+    totals.decided += block.decided;
   }
   return totals;
 }

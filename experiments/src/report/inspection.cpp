@@ -145,8 +145,12 @@ void remark_on_actions(const Inspection& inspection, std::vector<std::string>& o
 void remark_on_propensities(const Inspection& inspection, std::vector<std::string>& out) {
   const Summary& summary = inspection.summary;
   if (summary.rows > 1 && summary.propensity.lowest == summary.propensity.highest) {
-    out.push_back(fmt::format("every propensity is {}: right for uniform logging, a mistake otherwise",
-                              human_number(summary.propensity.lowest)));
+    const bool certain = inspection.schema.action_kind != ActionKind::continuous && summary.propensity.lowest == 1 &&
+                         (inspection.schema.action_kind == ActionKind::multilabel || inspection.schema.num_actions > 1);
+    out.push_back(certain ? "every propensity is 1: the logging policy always did the same in a context, so these rows "
+                            "say nothing about anything else it could have done"
+                          : fmt::format("every propensity is {}: right for uniform logging, a mistake otherwise",
+                                        human_number(summary.propensity.lowest)));
   }
   std::int64_t small = 0;
   for (int b = 0; PropensityHistogram::lower_edge(b + 1) <= kSmallPropensity; ++b) {

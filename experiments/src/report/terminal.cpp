@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -167,9 +168,23 @@ int terminal_columns() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+namespace {
+
+constexpr std::string_view kClearLine = "\r\033[K";
+// A signal handler asks: it has nothing else to ask.
+std::atomic<bool> line_is_open = false;
+
+}  // namespace
+
 void write_stderr(const std::string& text) {
+  line_is_open.store(!text.ends_with('\n') && text != kClearLine, std::memory_order_relaxed);
   static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
   static_cast<void>(std::fflush(stderr));
+}
+
+void clear_open_line() noexcept {
+  if (line_is_open.load(std::memory_order_relaxed))
+    static_cast<void>(!::write(STDERR_FILENO, kClearLine.data(), kClearLine.size()));
 }
 
 bool stdout_has_colour() {

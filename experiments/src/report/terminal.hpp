@@ -19,6 +19,8 @@ bool stderr_has_colour();
 int terminal_columns();
 /// Progress and warnings are a courtesy: a stderr that cannot be written to stops nothing.
 void write_stderr(const std::string& text);
+/// Clears the line of a progress bar where one stands there. May be called by a signal handler.
+void clear_open_line() noexcept;
 
 /// Text from files and command lines as a terminal may be given it: control characters other than line breaks, and
 /// bytes that are no UTF-8, are shown as \x1b and never sent.

@@ -126,11 +126,22 @@ class RowTexts {
 
 }  // namespace
 
-std::vector<std::string> acted_columns(const Schema& schema) {
+std::vector<std::string> label_columns(const Schema& schema) {
+  const std::vector<std::string>& features = schema.context_columns;
+  const auto is_plain = [&features](const std::string& name) {
+    return !name.empty() && name.find_first_of(",*:") == std::string::npos && !name.ends_with("propensity") &&
+           !name.starts_with("label_propensity") && std::find(features.begin(), features.end(), name) == features.end();
+  };
+  const std::vector<std::string>& labels = schema.action_names;
+  if (!labels.empty() && std::all_of(labels.begin(), labels.end(), is_plain)) return labels;
   std::vector<std::string> names;
-  const bool multilabel = schema.action_kind == ActionKind::multilabel;
-  if (!multilabel) names.emplace_back("action");
-  for (int k = 0; multilabel && k < schema.num_actions; ++k) names.push_back(fmt::format("action_{}", k));
+  for (int k = 0; k < schema.num_actions; ++k) names.push_back(fmt::format("action_{}", k));
+  return names;
+}
+
+std::vector<std::string> acted_columns(const Schema& schema) {
+  std::vector<std::string> names{"action"};
+  if (schema.action_kind == ActionKind::multilabel) names = label_columns(schema);
   names.emplace_back(schema.propensity == PropensityForm::linear ? "propensity" : "log_propensity");
   for (int k = 0; schema.label_propensity && k < schema.num_actions; ++k) {
     names.push_back(fmt::format("label_propensity_{}", k));
@@ -148,14 +159,15 @@ std::vector<std::string> acted_csv_header(const Schema& schema, const ActedCsv& 
   } else {
     for (std::int64_t j = 0; j < schema.features; ++j) names.push_back(fmt::format("x{}", j));
   }
-  for (const std::string& name : added) {
+  for (const std::string& one : added) {
+    const std::string name = csv_field(one);
     if (std::find(names.begin(), names.end(), name) != names.end())
       throw Error(ErrorKind::usage,
                   fmt::format("the contexts have a column '{}' already, and acting adds one of this name; name the "
                               "columns to keep with --keep, without it",
-                              name));
+                              one));
+    names.push_back(name);
   }
-  names.insert(names.end(), added.begin(), added.end());
   return names;
 }
 

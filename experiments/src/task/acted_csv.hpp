@@ -19,8 +19,11 @@ struct ActedCsv {
   KeptColumns* kept = nullptr;            ///< their fields
 };
 
-/// The columns that acting adds: action or action_0, action_1, ..., propensity or log_propensity, label_propensity_0,
-/// ...
+/// The columns of multilabel actions: their names, so that the file can be imported as the one before was, or action_0,
+/// action_1, ... where they have none, a feature has one of them, or `scrm import --action` would take one for several.
+std::vector<std::string> label_columns(const Schema& schema);
+
+/// The columns that acting adds: action or label_columns(), propensity or log_propensity, label_propensity_0, ...
 std::vector<std::string> acted_columns(const Schema& schema);
 
 /// Names of all columns: those that are kept, or of the context (x0, x1, ... where it has none); then those that acting

@@ -63,6 +63,12 @@ std::vector<std::string> training_rows_warnings(const EvaluationRequest& request
   return warnings;
 }
 
+/// Whether these are all files that the policy was learned from, in whatever order.
+bool are_training_files(const Policy& policy, Dataset& dataset) {
+  return policy.training && policy.training->rows == dataset.rows() &&
+         rows_of_known_shards(dataset, policy.training->shards) == dataset.rows();
+}
+
 /// One request on its way over one data set.
 class Evaluation {
  public:
@@ -73,6 +79,7 @@ class Evaluation {
         begins_(data_fingerprint(dataset, task)),
         sample_(request.holdout_of ? sample_fingerprint(dataset) : 0),
         on_training_rows_(training_rows_warnings(request, dataset, begins_)),
+        are_its_files_(request.holdout_of && are_training_files(request.holdout_of->policy, dataset)),
         source_(std::move(dataset)) {}
 
   Evaluated run() {
@@ -131,6 +138,11 @@ class Evaluation {
     const std::optional<Training>& training = policy.training;
     const auto fail = [&name = name](const std::string& what) { throw Error(ErrorKind::data, what, {.file = name}); };
     if (!training) fail("does not say which rows it was learned from: only files that `scrm learn` wrote do");
+    if (training->begins != begins_ && are_its_files_) {
+      fail(
+          "was learned from these files in another order, and which rows were held out goes by their numbers: give "
+          "--holdout-of the files in the order of its `scrm learn`");
+    }
     if (training->begins != begins_ || training->rows != source_.rows()) {
       fail(fmt::format("was learned from {}, and these are others ({}): give --holdout-of the data of its `scrm learn`",
                        counted(training->rows, "row"), counted(source_.rows(), "row")));
@@ -201,6 +213,7 @@ class Evaluation {
   const TaskOptions& task_;
   std::uint64_t begins_, sample_;
   std::vector<std::string> on_training_rows_;  ///< warnings, one for each policy file
+  bool are_its_files_;                         ///< those that the policy of holdout_of was learned from, in any order
   ShardSource source_;
   std::vector<NamedPolicy> policies_;
 };

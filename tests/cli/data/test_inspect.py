@@ -181,6 +181,15 @@ class Inspect(ProgramTest):
         for words in ("every propensity is", "every loss is 1", "never changes: 1", "below 0.001"):
             self.assertIn(words, remarks)
 
+    def test_a_logger_without_a_choice_is_called_so(self):
+        random = np.random.default_rng(0)
+        for actions, words in ((6, "always did the same"), (1, "right for uniform logging")):
+            path = write_log(self.dir / f"{actions}.h5", action_kind="categorical", num_actions=actions,
+                             context=random.normal(size=(50, 1)), action=random.integers(0, actions, 50).astype(np.int32),
+                             loss=random.normal(size=50), propensity=np.ones(50))
+            self.assertIn(f"every propensity is 1: ", " ".join(run_json("inspect", path)["remarks"]))
+            self.assertIn(words, " ".join(run_json("inspect", path)["remarks"]))
+
 
 if __name__ == "__main__":
     harness.main()

@@ -60,6 +60,47 @@ class Csv(ActTest):
                                  self.policy(name))["policies"][0]["diagnostics"]
                 self.assertEqual((found["mean_weight"], found["max_weight"], found["ess"]), (1.0, 1.0, ROWS))
 
+    def test_labels_with_names_go_round_through_csv(self):
+        random = np.random.default_rng(1)
+        table, recipe = self.dir / "bits.csv", self.dir / "bits-recipe.toml"
+        with open(table, "w", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["u", "sport page", "arts", "p", "r"])
+            for _ in range(400):
+                bits = random.integers(0, 2, 2)
+                u = random.random()
+                rows.writerow([u, *bits, 0.25, bits[0] * u + bits[1] * (1 - u)])
+        first, policy, out = self.dir / "first.h5", self.dir / "bits.toml", self.dir / "acted.csv"
+        kind = ("--action-kind", "multilabel", "--encoding", recipe, "--action", "sport page,arts")
+        run("import", table, "--out", first, *kind, "--context", "u", "--propensity", "p", "--reward-column", "r")
+        for mixing, logs in (("joint", "a.h5"), ("label", "b.h5")):
+            run("learn", first, "--lambda", 1, "--estimator", "snips", "--mixing", mixing, "--out", policy, "--overwrite")
+            text = run("act", policy, "--contexts", table, "--encoding", recipe, "--keep", "u", "--seed", 1, "--csv", out,
+                       "--overwrite").stdout
+            header, *lines = out.read_text().splitlines()
+            self.assertTrue(header.startswith("u,sport page,arts,log_propensity"), header)
+            out.write_text("\n".join([header + ",loss", *(line + ",0.5" for line in lines)]) + "\n")
+            command = shlex.split(text.splitlines()[-1])
+            command[command.index("logs")] = str(self.dir / logs)
+            run(*command[1:])
+            found = run_json("evaluate", self.dir / logs, "--policy", policy)["policies"][0]["diagnostics"]
+            self.assertEqual((found["mean_weight"], found["max_weight"]), (1.0, 1.0))
+        # What acting writes takes the place of what was logged before.
+        self.assertNotIn("sport page", run("act", policy, "--contexts", table, "--encoding", recipe, "--seed", 1, "--csv",
+                                           out, "--overwrite").stdout.splitlines()[0])
+        self.assertEqual(out.read_text().splitlines()[0].count("sport page"), 1)
+
+    def test_labels_whose_names_are_features_or_patterns_are_numbered(self):
+        for names, inputs in ((["x0", "b"], ["x0", "x1", "x2"]), (["a*", "b"], []), (["a,b", "c"], [])):
+            policy = self.dir / "named.toml"
+            policy.write_text(f'kind = "multilabel"\nactions = {names}\n' + (f"inputs = {inputs}\n" if inputs else "")
+                              + "theta = [[0, 1, 0, 0], [0, 0, 1, 0]]\n")
+            table = self.dir / "x.csv"
+            table.write_text("x0,x1,x2\n1,2,3\n")
+            out = self.dir / "named.csv"
+            run("act", policy, "--contexts", table, "--context", "x0,x1,x2", "--seed", 1, "--csv", out, "--overwrite")
+            self.assertTrue(out.read_text().startswith("x0,x1,x2,action_0,action_1,log_propensity"), out.read_text())
+
     def test_float32_and_sparse_contexts_are_written_in_full(self):
         narrow = self.context.astype(np.float32)
         indptr = np.arange(ROWS + 1, dtype=np.int64)

@@ -150,6 +150,10 @@ class Evaluate(ProgramTest):
         self.assertEqual(self.warnings_of(third, "--policy", uniform), [])
         self.assertEqual(self.warnings_of(third, "--target", "same"), [])
         self.assertRegex(run("inspect", third).stdout, r"(?m)^  same +1\.0001 +- +1\.0001$")
+        self.assertEqual(self.warnings_of(self.three_actions("digits3.h5", 0.333), "--policy", uniform), [])
+        sixth = write_log(self.dir / "sixth.h5", action_kind="categorical", num_actions=6, context=np.ones((60000, 1)),
+                          action=np.arange(60000, dtype=np.int32) % 6, loss=np.arange(60000) % 6, propensity=np.full(60000, 0.167))
+        self.assertEqual(self.warnings_of(sixth, "--policy", uniform), [])
         digits = np.random.default_rng(1).choice([0.3333, 0.3334], 30000)  # a spread, but as small
         self.assertEqual(self.warnings_of(self.three_actions("digits.h5", digits), "--policy", uniform), [])
         sevenths = np.where(np.arange(70000) % 7 < 2, 0.2857, 0.7143)  # of two actions, to four digits

@@ -83,8 +83,41 @@ class Exploration(ProgramTest):
         seen = run_json(*learn)["exploration"]
         self.assertEqual(seen["vanishing_actions"], [])
         self.assertGreater(seen["decided_share"], 0.9)
+        act = ("act", policy, "--contexts", self.data, "--seed", 1, "--csv", self.dir / "x.csv", "--overwrite")
+        self.assertRegex(run(*act).stderr, rf"one action has more than 99 % in [\d.]+ % of these rows.*epsilon in {policy}")
         policy.write_text(policy.read_text().replace("epsilon = 0.0", "epsilon = 0.1"))
         self.assertNotRegex(run(*learn).stderr, word)
+        self.assertEqual(run(*act).stderr, "")
+
+    def test_acting_warns_of_labels_that_no_longer_vary(self):
+        def warning(theta, rows, mixing="label", epsilon=0):
+            policy, data = self.dir / "bits.toml", self.dir / "contexts.h5"
+            policy.write_text(f'kind = "multilabel"\nepsilon = {epsilon}\nmixing = "{mixing}"\ntheta = {theta}\n')
+            with h5py.File(data, "w") as file:
+                file.attrs.update(format="scrm-log", format_version=1, action_kind="multilabel")
+                file["context"] = np.zeros((rows, 1))
+            return run("act", policy, "--contexts", data, "--seed", 1, "--csv", self.dir / "x.csv", "--overwrite").stderr
+
+        some = [[50, 0], [-50, 0], [0, 0]]
+        self.assertRegex(warning(some, 500), r"2 labels of 3 never varied \(0, 1\): nothing can be learned about them")
+        self.assertEqual(warning(some, 500, epsilon=0.1), "")
+        self.assertEqual(warning(some, 500, "joint", 0.1), "")
+        # Each varies now and then, and hardly ever.
+        often = [[5, 0], [-5, 0], [5, 0]]
+        self.assertRegex(warning(often, 2000), "of a label's two values one has more than 99 % in 99.*% of these rows")
+        self.assertEqual(warning([[0, 0]] * 3, 4), "")
+
+    def test_acting_on_few_rows_is_no_reason_for_a_word(self):
+        policy = self.dir / "even.toml"
+        for actions, rows, words in ((2, 3, 0), (6, 6, 0), (2, 5, 0), (1, 50, 0)):
+            policy.write_text(f'kind = "softmax"\nepsilon = 0.1\ntheta = {[[0.0, 0.0]] * actions}\n')
+            data = self.dir / "few.h5"
+            with h5py.File(data, "w") as file:
+                file.attrs.update(format="scrm-log", format_version=1, action_kind="categorical", num_actions=actions)
+                file["context"] = np.zeros((rows, 1))
+            for seed in range(10):
+                said = run("act", policy, "--contexts", data, "--seed", seed, "--csv", self.dir / "x.csv", "--overwrite").stderr
+                self.assertEqual(said.count("warning"), words, (actions, rows, seed, said))
 
     def test_an_option_that_the_start_overrules_is_told(self):
         policy = self.dir / "p.toml"
@@ -139,7 +172,7 @@ class Exploration(ProgramTest):
         policy = self.dir / "p.toml"
         run("learn", *files, "--lambda", 1, "--out", policy)
         run("evaluate", *files, "--holdout-of", policy)
-        for first, second in ((1, 2), (2, 3), (3, 4), (1, 4)):  # those of the first file are looked at in full
+        for first, second in ((0, 1), (1, 2), (2, 3), (3, 4), (1, 4)):  # those of the first file are looked at in full
             moved = list(files)
             moved[first], moved[second] = moved[second], moved[first]
             self.assertIn("in the order of", run("evaluate", *moved, "--holdout-of", policy, check=1).stderr)

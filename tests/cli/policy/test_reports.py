@@ -135,6 +135,8 @@ class Bars(ProgramTest):
         shown = re.sub(r"[^\n]*\r\x1b\[K", "", said)
         self.assertRegex(re.sub(r"\x1b\[\d*m", "", shown), "^(warning|lambda by three random splits)")
         self.assertNotIn("━", shown)
+        stopped = on_terminal("learn", str(logs), "--restarts", "1000", "--out", str(self.dir / "r.toml"), until=" left")
+        self.assertTrue(stopped.endswith("\r\x1b[K"), stopped[-200:])  # the prompt begins on an empty line
         quiet = on_terminal("learn", str(logs), "--lambda", "1", "--quiet", "--out", str(self.dir / "q.toml"))
         self.assertNotIn("━", quiet)
 

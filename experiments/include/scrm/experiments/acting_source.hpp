@@ -26,6 +26,8 @@ struct ActionTotals {
   std::int64_t rows = 0;
   double sum = 0;                    ///< continuous: of the actions
   std::vector<std::int64_t> counts;  ///< categorical: rows of each action; multilabel: rows with each bit set
+  /// Actions drawn with a probability above 0.99; of multilabel ones the bits, where they are independent.
+  std::int64_t decided = 0;
 };
 
 /// The action of a row depends on (seed, rollout, row), its context and the policy alone. A bad context throws, since
@@ -68,6 +70,7 @@ class ActingSource final : public Source {
   struct BlockTotal {
     int rows = -1;  // not loaded yet
     double sum = 0;
+    std::int64_t decided = 0;
   };
   mutable std::mutex totals_mutex_;
   mutable std::vector<BlockTotal> block_totals_;

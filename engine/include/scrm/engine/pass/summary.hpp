@@ -16,8 +16,8 @@ double sample_sd(const Moments& moments) noexcept;
 /// How many standard errors the mean is away from a value; 0 below two values, without spread, or when rounding alone
 /// keeps them apart.
 double z_score(const Moments& moments, double value) noexcept;
-/// Whether propensities recorded with four digits (0.3333 for a third) can explain that weights average this and not 1:
-/// with many rows even that is many standard errors, and no sign of wrong propensities.
+/// Whether propensities recorded with three or four digits (0.333 for a third) can explain that weights average this
+/// and not 1: with many rows even that is many standard errors, and no sign of wrong propensities.
 bool rounds_to_one(double mean_weight) noexcept;
 
 /// Whether the values are not all zero, but so small that their squares lose digits or are zero.
