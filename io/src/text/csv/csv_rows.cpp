@@ -37,7 +37,8 @@ CsvRows::CsvRows(const Schema& schema, const Encoding& encoding, EncodingOrigin 
     : builder_(schema),
       origin_(origin),
       action_kind_(schema.action_kind),
-      action_names_(schema.action_kind == ActionKind::categorical ? positions_of(encoding.actions) : TextMap<int>()) {
+      action_names_(schema.action_kind == ActionKind::categorical ? positions_of(encoding.actions) : TextMap<int>()),
+      substitutions_(encoding.columns.size()) {
   for (const EncodedColumn& column : encoding.columns)
     encoders_.emplace_back(column, encoding, origin == EncodingOrigin::plain || origin == EncodingOrigin::given);
 }
@@ -164,10 +165,12 @@ bool CsvRows::parse(std::span<const std::string_view> fields, std::int64_t line)
   double* value = builder_.values().data();
   for (std::size_t c = 0; c < encoders_.size(); ++c) {
     const std::size_t field = columns_->context[c];
-    if (const auto fault = encoders_[c].encode(fields[field], value, holes_)) {
+    Substitute substitute = Substitute::none;
+    if (const auto fault = encoders_[c].encode(fields[field], value, substitute)) {
       reject_context(encoders_[c], *fault, fields[field], line, field);
       return false;
     }
+    if (substitute != Substitute::none) substituted_.push_back({c, substitute});
     value += encoders_[c].features();
   }
   for (const std::size_t field : columns_->action)
@@ -193,14 +196,24 @@ bool CsvRows::audit(std::span<const std::string_view> fields, std::int64_t line)
   return false;
 }
 
+void CsvRows::count_substitutions(std::span<const std::string_view> fields) {
+  for (const auto& [column, substitute] : substituted_) {
+    Substitutions& counts = substitutions_[column];
+    if (substitute == Substitute::fill)
+      ++counts.holes;
+    else if (counts.other_levels++ == 0)
+      counts.first_other = trimmed(fields[columns_->context[column]]);
+  }
+}
+
 bool CsvRows::add(std::span<const std::string_view> fields, std::int64_t line) {
-  holes_ = 0;
+  substituted_.clear();
   if (!parse(fields, line) || !audit(fields, line)) {
     ++bad_;
     return false;
   }
   builder_.store();
-  filled_holes_ += holes_;
+  count_substitutions(fields);
   ++good_;
   return true;
 }
@@ -215,7 +228,8 @@ void CsvRows::absorb_counts(CsvRows& other) {
   for (std::size_t i = 0; i < bad_rows_.size(); ++i) bad_rows_[i] += take(other.bad_rows_[i]);
   bad_ += take(other.bad_);
   good_ += take(other.good_);
-  filled_holes_ += take(other.filled_holes_);
+  for (std::size_t c = 0; c < substitutions_.size(); ++c)
+    substitutions_[c].merge(std::exchange(other.substitutions_[c], {}));
   if (!first_error_) first_error_ = std::move(other.first_error_);
   other.first_error_.reset();
 }

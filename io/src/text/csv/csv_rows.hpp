@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "encoding/column_encoder.hpp"
+#include "encoding/substitutions.hpp"
 #include "import/row_builder.hpp"
 #include "scrm/io/import/csv_import.hpp"
 #include "scrm/io/import/encoding.hpp"
@@ -53,7 +54,8 @@ class CsvRows {
 
   const std::array<std::int64_t, kBadRecordReasons>& bad_records() const noexcept { return bad_records_; }
   const std::array<std::int64_t, kBadRowReasons>& bad_rows() const noexcept { return bad_rows_; }
-  std::int64_t filled_holes() const noexcept { return filled_holes_; }
+  /// Of every context column, in the rows that are good.
+  const std::vector<Substitutions>& substitutions() const noexcept { return substitutions_; }
   /// Throws the Error that names file, line, column and value of the first bad record, and how many there were; does
   /// nothing when there were none.
   void require_no_bad_rows(bool can_skip) const;
@@ -64,6 +66,7 @@ class CsvRows {
     bool has_remedy = false;  // an option would make such rows good, so that leaving them out is not the advice
   };
 
+  void count_substitutions(std::span<const std::string_view> fields);
   bool parse(std::span<const std::string_view> fields, std::int64_t line);
   bool parse_action(std::string_view text, double& out, std::int64_t line, std::size_t field);
   bool parse_number(std::string_view text, double& out, std::int64_t line, std::size_t field);
@@ -87,8 +90,12 @@ class CsvRows {
   std::vector<std::size_t> numbers_;  // fields behind context and action, in the order of the builder's values
   std::vector<std::size_t> fields_;   // the field of each of the builder's values
 
-  int holes_ = 0;  // filled in the record at hand
-  std::int64_t filled_holes_ = 0;
+  struct Substituted {
+    std::size_t column;
+    Substitute substitute;
+  };
+  std::vector<Substituted> substituted_;  // in the record at hand
+  std::vector<Substitutions> substitutions_;
   std::int64_t bad_ = 0;  // rows and records
   std::int64_t good_ = 0;
   std::array<std::int64_t, kBadRecordReasons> bad_records_{};
