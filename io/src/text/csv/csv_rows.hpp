@@ -27,6 +27,15 @@ enum class EncodingOrigin : std::uint8_t {
   file      ///< it cannot be changed now
 };
 
+/// Whether --skip-bad-rows is the advice: not where all such rows can be made good, by an option or in the file.
+enum class Skipping : std::uint8_t { advised, where_few, not_advised };
+
+/// What to do about a bad record besides.
+struct Remedy {
+  std::string text = {};
+  Skipping skipping = Skipping::advised;
+};
+
 /// Parses, encodes and audits one record at a time and collects the good ones in a block.
 class CsvRows {
  public:
@@ -63,7 +72,7 @@ class CsvRows {
  private:
   struct FirstError {
     std::string file, what;
-    bool has_remedy = false;  // an option would make such rows good, so that leaving them out is not the advice
+    Remedy remedy;
   };
 
   void count_substitutions(std::span<const std::string_view> fields);
@@ -74,8 +83,9 @@ class CsvRows {
   void reject_context(const ColumnEncoder& column, FieldFault fault, std::string_view text, std::int64_t line,
                       std::size_t field);
   void reject(BadRecordReason reason, std::int64_t line, std::size_t field, const std::string& what,
-              const std::string& remedy = "");
-  void record_first_error(std::int64_t line, std::size_t field, const std::string& what, bool has_remedy);
+              const Remedy& remedy = {});
+  void reject_text(std::string_view text, std::int64_t line, std::size_t field, const Remedy& remedy = {});
+  void record_first_error(std::int64_t line, std::size_t field, const std::string& what, const Remedy& remedy);
   bool audit(std::span<const std::string_view> fields, std::int64_t line);
 
   RowBuilder builder_;

@@ -1,0 +1,86 @@
+"""scrm import: what it advises about fields that it cannot read, and what it warns of though it can."""
+# labels: fast cli io
+
+import h5py
+import numpy as np
+
+import harness
+from harness import ProgramTest, run, run_json
+
+ROLES = ["--action-kind", "continuous", "--action", "a", "--loss", "l", "--propensity", "p"]
+SKIPPING = "--skip-bad-rows goes on without"
+
+
+class Advice(ProgramTest):
+    def write(self, text, name="in.csv"):
+        path = self.dir / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def table(self, strays, column="x", rows=5000):
+        """A table of many different numbers, with these texts in one column of its first rows."""
+        lines = []
+        for i in range(rows):
+            row = {"x": f"{i}.5", "a": "1", "l": "2", "p": "1"}
+            if i < len(strays):
+                row[column] = strays[i]
+            lines.append(",".join(row.values()))
+        return self.write("x,a,l,p\n" + "\n".join(lines) + "\n")
+
+    def refused(self, table, *options):
+        done = run("import", table, *ROLES, "--context", "x", *options, "--out", self.dir / "no.h5", check=1)
+        self.assertFalse((self.dir / "no.h5").exists())
+        return done.stderr
+
+    def test_a_stray_text_among_numbers_is_left_out_rather_than_made_a_category(self):
+        for strays in (["oops"], ["oops"] * 50):
+            said = self.refused(self.table(strays))
+            self.assertIn("line 2, column 'x': 'oops' is not a number (", said)
+            self.assertLess(said.index(SKIPPING), said.index("--categorical 'x'"))
+        result = run_json("import", self.table(["oops"]), *ROLES, "--context", "x", "--skip-bad-rows", "--out", self.dir / "o.h5")
+        self.assertEqual((result["rows"], result["features"]), (4999, 1))
+        # Where many are texts a category is likely meant.
+        for strays in (["oops"] * 51, ["oops"] * 4999):
+            said = self.refused(self.table(strays))
+            self.assertIn("--categorical 'x'", said)
+            self.assertNotIn(SKIPPING, said)
+        # Actions by name alike.
+        said = self.refused(self.table(["oops"], "a"))
+        self.assertLess(said.index(SKIPPING), said.index("--action-kind categorical"))
+
+    def test_the_advice_does_not_go_round_in_a_circle(self):
+        said = self.refused(self.table(["oops"]), "--categorical", "x")
+        self.assertIn("has more than 1000 different values; most of them are numbers", said)
+        self.assertIn(SKIPPING, said)
+        self.assertNotIn("leave the column out", said)
+
+    def test_numbers_in_other_spellings_are_told_from_texts(self):
+        for text, hint in (('"1,234.5"', "thousands have no separator here, as in 1234.5"),
+                           ('"-1,234,567"', "thousands have no separator here, as in -1234567"),
+                           ("1 234.5", "as in 1234.5"), ("1'234", "as in 1234"), ("1\u202f234", "as in 1234"),
+                           ('"1,234"', "as in 1.234 or 1234"), ('"1.234,5"', "decimals are written with a point"),
+                           ('"1.234,5"', "as in 1234.5"), ('"1,5"', "decimals are written with a point here")):
+            for column in "xlp":
+                said = self.refused(self.table([text], column))
+                self.assertIn(hint, said)
+                self.assertNotIn("--categorical", said)
+                self.assertNotIn(SKIPPING, said)  # those of a thousand and more, and no others
+        for text in ('"1,23"x', '"12,34.5"', '"1234,567.5"', '",234"', "1 2"):
+            self.assertNotIn("thousands", self.refused(self.table([text])))
+        self.assertIn("write 1 for true and 0 for false", self.refused(self.table(["True"], "l")))
+
+    def test_a_header_in_the_middle_of_a_file_is_told(self):
+        for column in ("x", "l"):
+            said = self.refused(self.table([column], column, rows=3))
+            self.assertIn(f"'{column}' is the name of the column: the header is there once more", said)
+            self.assertIn(SKIPPING, said)
+        # Left out, its words are no levels and no actions.
+        table = self.write("x,c,a,l,p\n1,red,no,1,1\nx,c,a,l,p\n2,blue,yes,1,1\n")
+        roles = ["--action-kind", "categorical", *ROLES[2:], "--context", "x", "--categorical", "c"]
+        result = run_json("import", table, *roles, "--skip-bad-rows", "--out", self.dir / "o.h5")
+        self.assertEqual((result["rows"], result["skipped_rows"], result["action_names"]), (2, 1, ["no", "yes"]))
+        self.assertEqual(result["context_columns"], ["x", "c=blue", "c=red", "c=other"])
+
+
+if __name__ == "__main__":
+    harness.main()
