@@ -84,6 +84,26 @@ class Files(ProgramTest):
             self.assertEqual(sorted(file["target"]), ["p_new", "p_old"])
         self.assertIn("'*=p_*'", run(*base, "--target", "new=p_*", check=2).stderr)
 
+    def test_propensities_are_paired_with_labels_by_what_the_stars_stand_for(self):
+        table = self.write("m.csv", "u,tag_a,tag_b,q_b,q_a,s_1,s_2,z_y,z_x,tag_*,r\n1,1,0,.3,.9,.1,.2,0,1,1,1\n")
+        command = ["import", table, "--action-kind", "multilabel", "--reward-column", "r", "--context", "u", "--out",
+                   self.dir / "m.h5", "--overwrite"]
+
+        def propensities(action, label_propensity):
+            run(*command, "--action", action, "--label-propensity", label_propensity)
+            with h5py.File(self.dir / "m.h5") as file:
+                return file["label_propensity"][()].tolist()
+
+        self.assertEqual(propensities("tag_a:tag_b", "q_*"), [[.3, .9]])  # no stars, no texts
+        self.assertEqual(propensities("tag_*", "q_a"), [[.9]])  # the column of that name
+        header, row = table.read_text().split("\n")[:2]
+        table.write_text(header.replace(",tag_*", "") + "\n" + row.replace(",1,1", ",1") + "\n")
+        self.assertEqual(propensities("tag_*", "q_*"), [[.9, .3]])
+        self.assertEqual(propensities("tag_*", "s_*"), [[.1, .2]])  # other texts
+        # Each pattern with its own, as far as they are as many.
+        self.assertEqual(propensities("u,tag_*", "s_1,q_*"), [[.1, .9, .3]])
+        self.assertEqual(propensities("tag_*,z_*", "q_*,s_*"), [[.9, .3, .1, .2]])
+
     def test_delimiters_byte_order_mark_and_crlf(self):
         for delimiter, name in ((";", ";"), ("\t", "tab"), ("|", "|")):
             text = "\ufeffx0,a,l,p\r\n1,2,\"3\",4\r\n".replace(",", delimiter)
