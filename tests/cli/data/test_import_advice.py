@@ -1,8 +1,7 @@
 """scrm import: what it advises about fields that it cannot read, and what it warns of though it can."""
 # labels: fast cli io
 
-import h5py
-import numpy as np
+import subprocess
 
 import harness
 from harness import ProgramTest, run, run_json
@@ -80,6 +79,17 @@ class Advice(ProgramTest):
         result = run_json("import", table, *roles, "--skip-bad-rows", "--out", self.dir / "o.h5")
         self.assertEqual((result["rows"], result["skipped_rows"], result["action_names"]), (2, 1, ["no", "yes"]))
         self.assertEqual(result["context_columns"], ["x", "c=blue", "c=red", "c=other"])
+
+    def test_a_delimiter_is_advised_as_a_shell_takes_it(self):
+        for delimiter in (";", "|", "\t", ","):
+            table = self.write("x,a,l,p\n1,2,3,4\n".replace(",", delimiter))
+            command = ["import", table, *ROLES, "--context", "x", "--out", self.dir / "o.h5", "--overwrite"]
+            said = run(*command, "--delimiter", "#", check=2).stderr.splitlines()[0]
+            advice = said[said.index("--delimiter"):]
+            shell = subprocess.run(["sh", "-c", f"printf '%s\\n' {advice}"], capture_output=True, text=True, timeout=60)
+            advised = ["--delimiter", "tab" if delimiter == "\t" else delimiter]
+            self.assertEqual(shell.stdout.splitlines(), advised)
+            run(*command, *advised)
 
 
 if __name__ == "__main__":

@@ -107,10 +107,10 @@ class ColumnSelector {
   [[noreturn]] void fail_missing(const std::string& option, const std::string& name) const {
     std::string what = fmt::format("{}: no column is named '{}'; {}", option, name, suggestion(name, header_));
     // A file that is split at the wrong character has one column, whose name has the right one in it.
-    for (const auto& [delimiter, word] : {std::pair{';', ";"}, {'\t', "tab"}, {'|', "'|'"}, {',', ","}})
+    for (const char delimiter : {';', '\t', '|', ','})
       if (header_.size() == 1 && header_[0].find(delimiter) != std::string::npos)
         what = fmt::format("{}: no column is named '{}', there is one column alone; give --delimiter {}", option, name,
-                           word);
+                           delimiter == '\t' ? "tab" : shell_word(std::string(1, delimiter)));
     throw Error(ErrorKind::usage, what, {.file = file_});
   }
 
