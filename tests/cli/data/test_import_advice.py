@@ -3,6 +3,9 @@
 
 import subprocess
 
+import h5py
+import numpy as np
+
 import harness
 from harness import ProgramTest, run, run_json
 
@@ -90,6 +93,15 @@ class Advice(ProgramTest):
             advised = ["--delimiter", "tab" if delimiter == "\t" else delimiter]
             self.assertEqual(shell.stdout.splitlines(), advised)
             run(*command, *advised)
+
+    def test_two_levels_that_would_have_one_name_are_named(self):
+        table = self.write('c,a,l,p\n"a\nb",1,1,1\na b,1,1,1\n')
+        done = run("import", table, *ROLES, "--categorical", "c", "--out", self.dir / "no.h5", check=2)
+        self.assertIn("column 'c': its values 'a\\nb' and 'a b' would both be the feature 'c=a b'", done.stderr)
+        self.assertNotIn("rename one of the columns", done.stderr)
+        table = self.write("c,c=x,a,l,p\nx,1,1,1,1\n")
+        done = run("import", table, *ROLES, "--context", "c=x", "--categorical", "c", "--out", self.dir / "no.h5", check=2)
+        self.assertIn("rename one of the columns", done.stderr)
 
 
 if __name__ == "__main__":
