@@ -103,6 +103,21 @@ class Advice(ProgramTest):
         done = run("import", table, *ROLES, "--context", "c=x", "--categorical", "c", "--out", self.dir / "no.h5", check=2)
         self.assertIn("rename one of the columns", done.stderr)
 
+    def test_truth_values_are_bits_of_labels_and_categories(self):
+        table = self.write("u,b0,b1,b2,q,r\n1,True,false,TRUE,.5,1\n1,False,true,0,.5,1\n1,FALSE,1, True,.5,1\n")
+        roles = ["--action-kind", "multilabel", "--action", "b*", "--reward-column", "r", "--propensity", "q"]
+        run("import", table, *roles, "--context", "u", "--out", self.dir / "o.h5")
+        with h5py.File(self.dir / "o.h5") as file:
+            np.testing.assert_array_equal(file["action"][()], [[1, 0, 1], [0, 1, 0], [0, 1, 1]])
+        table.write_text(table.read_text().replace("TRUE", "yes"))
+        done = run("import", table, *roles, "--context", "u", "--out", self.dir / "no.h5", check=1)
+        self.assertIn("line 2, column 'b2': 'yes' is not a number", done.stderr)
+        # A feature of truth values is a category, as the advice says.
+        table = self.write("x,a,l,p\nTrue,1,1,1\nFalse,1,1,1\n")
+        self.assertIn("'True' is not a number; --categorical 'x'", self.refused(table))
+        result = run_json("import", table, *ROLES, "--categorical", "x", "--out", self.dir / "x.h5")
+        self.assertEqual(result["context_columns"], ["x=False", "x=True", "x=other"])
+
 
 if __name__ == "__main__":
     harness.main()

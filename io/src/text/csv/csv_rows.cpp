@@ -123,6 +123,11 @@ bool CsvRows::parse_action(std::string_view text, double& out, std::int64_t line
     out = *value;
     return true;
   }
+  // Bits, as NumPy and pandas write them.
+  if (const int truth = action_kind_ == ActionKind::multilabel ? truth_value(text) : -1; truth >= 0) {
+    out = truth;
+    return true;
+  }
   if (names) {
     if (const auto found = action_names_.find(trimmed(text)); found != action_names_.end()) {
       out = found->second;
