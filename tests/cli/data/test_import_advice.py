@@ -119,5 +119,33 @@ class Advice(ProgramTest):
         self.assertEqual(result["context_columns"], ["x=False", "x=True", "x=other"])
 
 
+class Leaks(ProgramTest):
+    def warnings(self, *options, kind="continuous", **run_options):
+        (self.dir / "in.csv").write_text("x,a,l,p,t\n1,0,3,.5,.5\n2,1,3,.5,.5\n")
+        done = run("import", self.dir / "in.csv", "--action-kind", kind, *ROLES[2:], *options, "--out", self.dir / "o.h5",
+                   "--overwrite", **run_options)
+        return done.stderr
+
+    def test_a_feature_that_tells_the_outcome_or_the_action_is_warned_of(self):
+        self.assertIn("column 'l' is the outcome, and a feature too", self.warnings("--context", "x,l"))
+        said = self.warnings("--context", "x,a,p,t", "--target", "t=t", kind="categorical")
+        self.assertIn("column 'a' is the logged action, and a feature too", said)
+        self.assertIn("column 'p' is the propensity of the logged action", said)
+        self.assertIn("column 't' is a probability of the logged action", said)
+        self.assertEqual(said.count("warning"), 3)
+        self.assertEqual(self.warnings("--context", "x,l", "--quiet"), "")
+        # An encoding that has the column says so again, on the next day's file.
+        for _ in range(2):
+            context = [] if (self.dir / "e.toml").exists() else ["--context", "x,l"]
+            self.assertIn("column 'l' is the outcome", self.warnings(*context, "--encoding", self.dir / "e.toml"))
+
+    def test_patterns_take_no_column_of_another_role(self):
+        for pattern in ("*", "x:t"):
+            self.assertEqual(self.warnings("--context", pattern), "")
+            with h5py.File(self.dir / "o.h5") as file:
+                self.assertEqual(file.attrs["context_columns"].tolist(), ["x", "t"])
+        self.assertEqual(self.warnings("--context", "x", "--cluster", "x"), "")
+
+
 if __name__ == "__main__":
     harness.main()

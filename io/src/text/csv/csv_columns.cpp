@@ -267,6 +267,24 @@ CsvColumns choose_columns(const CsvImport& import, const std::string& file, cons
   return columns;
 }
 
+std::vector<std::string> leak_warnings(const CsvColumns& columns, const std::vector<std::string>& header) {
+  using Role = std::pair<const std::vector<std::size_t>*, const char*>;
+  const Role roles[] = {{&columns.loss, "the outcome"},
+                        {&columns.action, "the logged action"},
+                        {&columns.propensity, "the propensity of the logged action"},
+                        {&columns.label_propensity, "a propensity of the logged labels"},
+                        {&columns.targets, "a probability of the logged action"}};
+  std::vector<std::string> warnings;
+  for (const std::size_t position : columns.context)
+    for (const auto& [positions, role] : roles)
+      if (contains(*positions, position))
+        warnings.push_back(fmt::format(
+            "column '{}' is {}, and a feature too: nobody knows it before acting, so estimates and policies "
+            "that use it are wrong; leave it out of --context",
+            header[position], role));
+  return warnings;
+}
+
 CsvColumns match_columns(const CsvImport& import, const CsvColumns& first, const std::vector<std::string>& first_header,
                          const std::string& file, const std::vector<std::string>& header) {
   const ColumnSelector selector(file, header);

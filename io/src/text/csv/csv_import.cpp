@@ -316,7 +316,9 @@ ImportResult import_csv(const CsvImport& asked, const BytesProgress& progress) {
   const Substitutions substituted = total(rows.substitutions());
   result.filled_holes = substituted.holes;
   result.other_levels = substituted.other_levels;
-  result.warnings = substitution_warnings(encoding, rows.substitutions(), result.rows);
+  result.warnings = leak_warnings(columns, first.header());
+  for (std::string& warning : substitution_warnings(encoding, rows.substitutions(), result.rows))
+    result.warnings.push_back(std::move(warning));
   result.encoding_written = writes_encoding;
   return result;
 }
