@@ -18,6 +18,7 @@
 #include "report/clock.hpp"
 #include "report/inspection.hpp"
 #include "report/terminal.hpp"
+#include "report/text/import_text.hpp"
 #include "scrm/engine/pass/shard_source.hpp"
 #include "scrm/engine/pass/write_shards.hpp"
 #include "scrm/engine/policy/match_names.hpp"
@@ -217,7 +218,8 @@ std::string import_command(const ActCommand& command, const Schema& schema) {
   return text;
 }
 
-void print_json(const ActCommand& command, const Schema& schema, const ActionTotals& totals, double seconds) {
+void print_json(const ActCommand& command, const ContextFiles& files, const Schema& schema, const ActionTotals& totals,
+                double seconds) {
   nlohmann::ordered_json result = {{"rows", totals.rows},
                                    {"shards", command.csv.empty() ? command.shards : 0},
                                    {"features", schema.features},
@@ -232,16 +234,23 @@ void print_json(const ActCommand& command, const Schema& schema, const ActionTot
     result["counts"] = totals.counts;
   }
   if (schema.action_kind == ActionKind::multilabel) result["label_propensity"] = schema.label_propensity;
+  if (command.inputs.csv()) {
+    result["filled_holes"] = files.filled_holes();
+    result["other_levels"] = files.other_levels();
+  }
   fmt::print("{}\n", json_text(result));
 }
 
-void print_summary(const ActCommand& command, const Schema& schema, const ActionTotals& totals, double seconds) {
+void print_summary(const ActCommand& command, const ContextFiles& files, const Schema& schema,
+                   const ActionTotals& totals, double seconds) {
   const bool csv = !command.csv.empty();
   const std::string where = csv ? command.csv : fmt::format("{} ({})", command.out, counted(command.shards, "shard"));
   fmt::print("{} on {} with {}: {}\n", styled("acted", Style::good), counted(totals.rows, "row"),
              printable(command.policy), printable(where));
   fmt::print("      {}, {}, {}\n", counted(schema.features, "feature"), actions_text(schema, totals),
              human_seconds(seconds));
+  for (const std::string& line : substitution_lines(files.filled_holes(), files.other_levels()))
+    fmt::print("      {}\n", line);
   if (schema.action_kind == ActionKind::multilabel && !schema.label_propensity) {
     fmt::print(
         "      without label_propensity: epsilon is mixed in jointly, so bits are not independent (mixing = \"label\" "
@@ -323,9 +332,9 @@ void act(const ActCommand& command, const Policy& written, const ContextFiles& f
   output.commit();
   const double seconds = watch.seconds();
   if (command.common.json)
-    print_json(command, schema, totals, seconds);
+    print_json(command, files, schema, totals, seconds);
   else if (!command.to_stdout())
-    print_summary(command, schema, totals, seconds);
+    print_summary(command, files, schema, totals, seconds);
   const std::string hidden = exploration_warning(command, schema, totals);
   if (!hidden.empty()) print_warning(hidden, command.common.quiet);
   if (!contexts.schema().unnamed_columns.empty())

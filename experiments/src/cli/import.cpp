@@ -118,6 +118,7 @@ void import_logs(ImportOptions& options, Import& import, ImportResult (*run)(con
   }
   const double seconds = watch.seconds();
   if (const std::string skipped = skipped_text(result); !skipped.empty()) print_warning(skipped, options.common.quiet);
+  for (const std::string& warning : result.warnings) print_warning(warning, options.common.quiet);
   fmt::print("{}",
              (options.common.json ? import_json : import_text)(result, options.out, options.import.encoding, seconds));
 }

@@ -33,8 +33,8 @@ ColumnEncoder::ColumnEncoder(const EncodedColumn& column, const Encoding& encodi
   other_ = named != levels_.end() ? named->second : static_cast<int>(column.levels.size());
 }
 
-std::optional<FieldFault> ColumnEncoder::encode(std::string_view text, double* out, int& holes) {
-  if (kind_ == ColumnKind::categorical) return encode_level(text, out, holes);
+std::optional<FieldFault> ColumnEncoder::encode(std::string_view text, double* out, Substitute& substitute) {
+  if (kind_ == ColumnKind::categorical) return encode_level(text, out, substitute);
   if (kind_ == ColumnKind::number) {
     // NaN is a hole where holes are filled, and else for the audit to name.
     if (const std::optional<double> value = parse_double(text); value && !(fills_ && *value != *value)) {
@@ -44,10 +44,11 @@ std::optional<FieldFault> ColumnEncoder::encode(std::string_view text, double* o
       return std::nullopt;
     }
   }
-  return encode_date_or_hole(text, out, holes);
+  return encode_date_or_hole(text, out, substitute);
 }
 
-std::optional<FieldFault> ColumnEncoder::encode_date_or_hole(std::string_view text, double* out, int& holes) {
+std::optional<FieldFault> ColumnEncoder::encode_date_or_hole(std::string_view text, double* out,
+                                                             Substitute& substitute) {
   if (kind_ == ColumnKind::date || kind_open_) {
     if (const std::optional<double> value = parse_iso_date(text)) {
       kind_ = ColumnKind::date;
@@ -60,17 +61,17 @@ std::optional<FieldFault> ColumnEncoder::encode_date_or_hole(std::string_view te
   const bool hole = is_hole(text);
   if (!hole) return FieldFault::not_a_number;
   if (!fills_) return trimmed(text).empty() ? FieldFault::missing : FieldFault::not_a_number;
-  ++holes;
+  substitute = Substitute::fill;
   out[0] = fill_;
   if (missing_) out[1] = 1;
   return std::nullopt;
 }
 
-std::optional<FieldFault> ColumnEncoder::encode_level(std::string_view text, double* out, int& holes) {
+std::optional<FieldFault> ColumnEncoder::encode_level(std::string_view text, double* out, Substitute& substitute) {
   std::fill_n(out, features_, 0.0);
   text = trimmed(text);
   if (text.empty() && fills_ && missing_) {
-    ++holes;
+    substitute = Substitute::fill;
     out[features_ - 1] = 1;
     return std::nullopt;
   }
@@ -80,6 +81,7 @@ std::optional<FieldFault> ColumnEncoder::encode_level(std::string_view text, dou
   }
   if (text.empty() && !fills_) return FieldFault::missing;
   if (other_ < 0) return text.empty() ? FieldFault::missing : FieldFault::unseen_level;
+  substitute = Substitute::other;
   out[other_] = 1;
   return std::nullopt;
 }

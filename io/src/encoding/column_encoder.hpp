@@ -30,6 +30,13 @@ bool is_hole(std::string_view text) noexcept;
 /// Why a field could not be encoded.
 enum class FieldFault : std::uint8_t { missing, not_a_number, unseen_level };
 
+/// What stands in a row where the field has no value that the encoding knows.
+enum class Substitute : std::uint8_t {
+  none,
+  fill,  ///< of a hole
+  other  ///< of a level that is not listed
+};
+
 /// One column of an encoding. `kind_open`: the first value says whether these are numbers or dates.
 class ColumnEncoder {
  public:
@@ -39,12 +46,12 @@ class ColumnEncoder {
   ColumnKind kind() const noexcept { return kind_; }
   bool kind_open() const noexcept { return kind_open_; }
 
-  /// Writes features() numbers, or says why not. A hole that it fills is added to `holes`.
-  std::optional<FieldFault> encode(std::string_view text, double* out, int& holes);
+  /// Writes features() numbers, or says why not. `substitute` is set where something stands for the field.
+  std::optional<FieldFault> encode(std::string_view text, double* out, Substitute& substitute);
 
  private:
-  std::optional<FieldFault> encode_level(std::string_view text, double* out, int& holes);
-  std::optional<FieldFault> encode_date_or_hole(std::string_view text, double* out, int& holes);
+  std::optional<FieldFault> encode_level(std::string_view text, double* out, Substitute& substitute);
+  std::optional<FieldFault> encode_date_or_hole(std::string_view text, double* out, Substitute& substitute);
 
   ColumnKind kind_;
   bool kind_open_;

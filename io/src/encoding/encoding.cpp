@@ -29,6 +29,34 @@ std::int64_t feature_count(const EncodedColumn& column, const Encoding& encoding
   return static_cast<std::int64_t>(column.levels.size()) + (has_other_feature(column, encoding) ? 1 : 0) + missing;
 }
 
+namespace {
+
+/// A level as it can be told from another that only differs in line breaks.
+std::string shown_level(const std::string& level) {
+  std::string shown;
+  for (const char c : level) shown += c == '\n' ? std::string("\\n") : std::string(1, c);
+  return shown;
+}
+
+/// Two levels of one column, or two columns, come to one name.
+[[noreturn]] void fail_same_name(const Encoding& encoding, const std::string& name) {
+  for (const EncodedColumn& column : encoding.columns) {
+    std::vector<std::string> levels;
+    for (const std::string& level : column.levels)
+      if (name_text(fmt::format("{}={}", column.name, level)) == name) levels.push_back(shown_level(level));
+    if (levels.size() > 1)
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("column '{}': its values '{}' and '{}' would both be the feature '{}', since names have no "
+                      "line breaks; spell them alike in the file, or leave the column out of --categorical",
+                      column.name, levels[0], levels[1], name));
+  }
+  throw Error(ErrorKind::usage,
+              fmt::format("two features would have the name '{}'; rename one of the columns they come from", name));
+}
+
+}  // namespace
+
 std::vector<std::string> feature_names(const Encoding& encoding) {
   std::vector<std::string> names;
   for (const EncodedColumn& column : encoding.columns) {
@@ -40,9 +68,7 @@ std::vector<std::string> feature_names(const Encoding& encoding) {
   for (std::string& name : names) name = name_text(name);
   std::unordered_set<std::string_view> seen;
   for (const std::string& name : names)
-    if (!seen.insert(name).second)
-      throw Error(ErrorKind::usage,
-                  fmt::format("two features would have the name '{}'; rename one of the columns they come from", name));
+    if (!seen.insert(name).second) fail_same_name(encoding, name);
   return names;
 }
 

@@ -14,8 +14,21 @@
 
 namespace scrm {
 
-LevelSet::LevelSet(std::string column, std::size_t most, std::string hint)
-    : column_(std::move(column)), most_(most), hint_(std::move(hint)) {}
+namespace {
+
+bool is_number(const std::string& level) {
+  const std::optional<double> value = parse_double(level);
+  return value && std::isfinite(*value);
+}
+
+}  // namespace
+
+LevelSet::LevelSet(std::string column, std::size_t most, std::string hint, std::string number_hint)
+    : column_(std::move(column)), most_(most), hint_(std::move(hint)), number_hint_(std::move(number_hint)) {}
+
+bool LevelSet::mostly_numbers() const {
+  return 2 * static_cast<std::size_t>(std::count_if(levels_.begin(), levels_.end(), is_number)) > levels_.size();
+}
 
 void LevelSet::add(std::string_view text, const std::string& file) {
   text = trimmed(text);
@@ -23,7 +36,8 @@ void LevelSet::add(std::string_view text, const std::string& file) {
   const auto fail = [&](const std::string& what) {
     throw Error(ErrorKind::data, fmt::format("column '{}': {}", column_, what), {.file = file});
   };
-  if (levels_.size() == most_) fail(fmt::format("has more than {} different values; {}", most_, hint_));
+  if (levels_.size() == most_)
+    fail(fmt::format("has more than {} different values; {}", most_, mostly_numbers() ? number_hint_ : hint_));
   if (text.size() > kMaxLevelBytes)
     fail(fmt::format("'{}' has {} characters, and a name has {} at most; {}", excerpt(text), text.size(),
                      kMaxLevelBytes, hint_));
@@ -39,10 +53,6 @@ void LevelSet::merge(const LevelSet& other, const std::string& file) {
 std::vector<std::string> LevelSet::sorted() const {
   std::vector<std::string> all(levels_.begin(), levels_.end());
   std::sort(all.begin(), all.end());
-  const auto is_number = [](const std::string& level) {
-    const std::optional<double> value = parse_double(level);
-    return value && std::isfinite(*value);
-  };
   if (std::all_of(all.begin(), all.end(), is_number))
     std::stable_sort(all.begin(), all.end(),
                      [](const auto& a, const auto& b) { return *parse_double(a) < *parse_double(b); });
@@ -55,7 +65,9 @@ ColumnLearner::ColumnLearner(const std::string& name, bool categorical, Impute i
       kind_open_(!categorical),
       levels_(
           name, kMaxLevels,
-          "an identifier is no category: leave the column out of --categorical and --context, or group its values") {}
+          "an identifier is no category: leave the column out of --categorical and --context, or group its values",
+          "most of them are numbers: name the column in --context alone, where it is one feature (--skip-bad-rows goes "
+          "on without rows that hold a text there); or leave it out of both, if it is an identifier") {}
 
 void ColumnLearner::add(std::string_view text, const std::string& file) {
   if (column_.kind != ColumnKind::categorical) return add_number(text);

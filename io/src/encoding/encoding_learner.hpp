@@ -16,7 +16,8 @@ namespace scrm {
 /// millions of identifiers neither fills the memory nor makes millions of features.
 class LevelSet {
  public:
-  LevelSet(std::string column, std::size_t most, std::string hint);
+  /// `hint`: what to do where there are more; `number_hint`: the same where most of them are numbers.
+  LevelSet(std::string column, std::size_t most, std::string hint, std::string number_hint);
 
   void add(std::string_view text, const std::string& file);
   /// Adds those of another set of the same column.
@@ -25,9 +26,11 @@ class LevelSet {
   std::vector<std::string> sorted() const;
 
  private:
+  bool mostly_numbers() const;
+
   std::string column_;
   std::size_t most_;
-  std::string hint_;  // what to do where there are more
+  std::string hint_, number_hint_;
   std::unordered_set<std::string, TextHash, std::equal_to<>> levels_;
 };
 

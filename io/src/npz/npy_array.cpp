@@ -9,6 +9,7 @@
 #include <map>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "file/fields.hpp"
 #include "file/text.hpp"
@@ -20,6 +21,9 @@ namespace scrm {
 namespace {
 
 constexpr std::size_t kValueBytes = std::size_t{1} << 18;
+// Of rows that are put together from columns: each is read in pieces of some kilobytes, for as many rows.
+constexpr std::size_t kTileBytes = std::size_t{1} << 22;
+constexpr std::size_t kFewestTileRows = 256, kMostTileRows = 65536;
 constexpr std::size_t kLongestHeader = 65536;
 constexpr std::string_view kEnding = ".npy";
 
@@ -97,13 +101,13 @@ std::string array_name(const std::string& entry) {
   return ends ? entry.substr(0, entry.size() - kEnding.size()) : entry;
 }
 
-NpyArray::NpyArray(const ZipArchive& archive, const std::string& name)
-    : file_(archive.path()), name_(name), stream_(archive, find_entry(archive, name)) {
+NpyArray::NpyArray(const ZipArchive& archive, const std::string& name, std::string beside)
+    : archive_(&archive), name_(name), beside_(std::move(beside)), stream_(archive, find_entry(archive, name)) {
   read_header();
 }
 
 void NpyArray::fail(const std::string& what) const {
-  throw Error(ErrorKind::data, what, {.file = file_, .dataset = name_});
+  throw Error(ErrorKind::data, what, {.file = archive_->path(), .dataset = name_});
 }
 
 void NpyArray::read_header() {
@@ -121,7 +125,8 @@ void NpyArray::read_header() {
   std::string header(header_bytes, '\0');
   stream_.read(header.data(), header.size());
   parse_header(header);
-  check_length(begin.size() + length.size() + header_bytes);
+  header_bytes_ = begin.size() + length.size() + header_bytes;
+  check_length(header_bytes_);
 }
 
 void NpyArray::parse_element(const std::string& type) {
@@ -157,8 +162,7 @@ void NpyArray::parse_header(const std::string& header) {
   }
   for (std::size_t axis = 1; axis < shape_.size(); ++axis)
     if (__builtin_mul_overflow(width_, shape_[axis], &width_)) fail("has a shape that is too large");
-  if (value_of(header, "fortran_order").starts_with("True") && shape_.size() > 1 && width_ > 1)
-    fail("lies in memory by columns (Fortran order); save np.ascontiguousarray of it");
+  by_columns_ = value_of(header, "fortran_order").starts_with("True") && shape_.size() > 1 && width_ > 1;
 }
 
 void NpyArray::check_length(std::size_t header_bytes) const {
@@ -170,7 +174,40 @@ void NpyArray::check_length(std::size_t header_bytes) const {
   if (bytes != there) fail(fmt::format("is damaged: {} bytes of numbers where its shape needs {}", there, bytes));
 }
 
+std::int64_t NpyArray::tile_rows() const noexcept {
+  const std::size_t row_bytes = static_cast<std::size_t>(width_) * element_bytes(element_);
+  const std::size_t fitting = std::clamp(kTileBytes / row_bytes, kFewestTileRows, kMostTileRows);
+  return std::min(static_cast<std::int64_t>(fitting), rows());
+}
+
+std::size_t NpyArray::tile_bytes() const noexcept {
+  if (!by_columns_) return 0;
+  return static_cast<std::size_t>(tile_rows() * (width_ + 1)) * element_bytes(element_);
+}
+
+/// The next rows, from a piece of every column.
+void NpyArray::refill_from_columns() {
+  assert(shape_.size() == 2);
+  if (!columns_) columns_.emplace(*archive_, stream_.entry(), beside_);
+  const std::size_t size = element_bytes(element_);
+  const auto count = static_cast<std::size_t>(std::min(tile_rows(), rows() - next_row_));
+  if (count == 0) fail("has fewer elements than are asked for");
+  const auto width = static_cast<std::size_t>(width_);
+  column_.resize(count * size);
+  buffer_.resize(count * width * size);
+  for (std::size_t c = 0; c < width; ++c) {
+    const std::uint64_t first = c * static_cast<std::uint64_t>(rows()) + static_cast<std::uint64_t>(next_row_);
+    columns_->read(column_.data(), column_.size(), header_bytes_ + first * size);
+    for (std::size_t r = 0; r < count; ++r)
+      std::memcpy(buffer_.data() + (r * width + c) * size, column_.data() + r * size, size);
+  }
+  next_row_ += static_cast<std::int64_t>(count);
+  filled_ = buffer_.size();
+  at_ = 0;
+}
+
 void NpyArray::refill() {
+  if (by_columns_) return refill_from_columns();
   if (buffer_.empty()) {
     buffer_.resize(kValueBytes);
     bytes_left_ = element_bytes(element_);

@@ -31,10 +31,10 @@ struct Columns {
 int count_actions(const NpzImport& import, const ZipArchive& archive) {
   double largest = 0;
   if (archive.find("n_actions.npy") != nullptr) {
-    NpyArray count(archive, "n_actions");
+    NpyArray count(archive, "n_actions", import.out);
     if (count.rows() == 1 && count.width() == 1) count.read(&largest, 1);
   } else {
-    NpyArray actions(archive, import.action);
+    NpyArray actions(archive, import.action, import.out);
     for (std::int64_t left = actions.rows() * actions.width(); left > 0; --left) {
       double action = 0;
       actions.read(&action, 1);
@@ -65,7 +65,7 @@ void check_array(const Columns& columns, const NpzImport& import, const NpyArray
 
 void add_array(Columns& columns, const NpzImport& import, const ZipArchive& archive, const std::string& name,
                bool matrix) {
-  columns.arrays.emplace_back(archive, name);
+  columns.arrays.emplace_back(archive, name, import.out);
   if (columns.arrays.size() == 1) columns.rows = columns.arrays.back().rows();
   check_array(columns, import, columns.arrays.back(), matrix);
 }
@@ -73,7 +73,7 @@ void add_array(Columns& columns, const NpzImport& import, const ZipArchive& arch
 void add_cluster(Columns& columns, const NpzImport& import, const ZipArchive& archive) {
   const std::string name = import.cluster.empty() ? "cluster" : import.cluster;
   if (import.cluster.empty() && archive.find(name + ".npy") == nullptr) return;
-  columns.cluster.emplace(archive, name);
+  columns.cluster.emplace(archive, name, import.out);
   check_array(columns, import, *columns.cluster, false);
   if (!columns.cluster->whole())
     throw Error(ErrorKind::data, "holds real numbers, clusters are integers: save them as int64",
@@ -120,7 +120,9 @@ void require_block_fits(const NpzImport& import, const Columns& columns) {
   if (import.memory == 0) return;
   const auto block = static_cast<double>(block_buffer_bytes(columns.schema));
   const auto rows = static_cast<double>(std::min(columns.rows, chunk_rows(columns.schema, import.write)));
-  const double needed = block + 2 * rows * block / kBlockRows;
+  double tiles = 0;
+  for (const NpyArray& array : columns.arrays) tiles += static_cast<double>(array.tile_bytes());
+  const double needed = block + 2 * rows * block / kBlockRows + tiles;
   if (needed <= static_cast<double>(import.memory)) return;
   constexpr double kMega = 1 << 20;
   throw Error(

@@ -33,6 +33,7 @@ class ZipArchive {
 
  private:
   friend class ZipStream;
+  friend class ZipBytes;
 
   [[noreturn]] void fail(const std::string& what) const;
   std::string bytes_at(std::uint64_t offset, std::size_t count) const;
@@ -62,6 +63,8 @@ class ZipStream {
   ZipStream& operator=(ZipStream&&) = delete;
 
   const ZipEntry& entry() const noexcept { return *entry_; }
+  /// Of the next byte of the archive, where the entry is not compressed.
+  std::uint64_t place() const noexcept { return place_; }
   /// The next `count` bytes; an Error that names file and entry where there are fewer.
   void read(void* out, std::size_t count);
 

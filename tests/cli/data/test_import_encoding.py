@@ -2,6 +2,7 @@
 # labels: fast cli io
 
 import csv
+import json
 
 import h5py
 import numpy as np
@@ -111,6 +112,51 @@ class Encoding(ProgramTest):
         message = self.refused(text.replace("Paris", "Rome"), "--encoding", self.dir / "b.toml")
         self.assertIn("line 2, column 'city': 'Rome' is a level that the encoding does not have", message)
 
+    def test_levels_that_were_never_seen_are_counted_and_most_of_a_column_is_warned_of(self):
+        text = "city,tier,item,revenue,p\nParis,a,0,1,.5\nRome,b,1,2,.5\nParis,a,1,2,.5\n"
+        recipe = self.dir / "u.toml"
+        first, _ = self.imported(text, "--categorical", "city,tier", "--encoding", recipe)
+        self.assertEqual(first["other_levels"], 0)
+        respelt = self.write("u.csv", text.replace("Paris", "paris").replace(",b,", ",c,"))
+        command = ["import", respelt, *ROLES, "--encoding", recipe, "--overwrite", "--out", self.dir / "u.h5"]
+        self.assertEqual(run_json(*command)["other_levels"], 3)
+        done = run(*command)
+        self.assertIn("3 values that the encoding does not have became other", done.stdout)
+        self.assertEqual(done.stderr.count("warning"), 1)  # tier: one row of three
+        self.assertIn("column 'city': 2 of 3 rows became city=other", done.stderr)
+        self.assertIn("such as 'paris'; did you mean 'Paris'?", done.stderr)
+        self.assertEqual(run(*command, "--quiet").stderr, "")
+        # Half of the rows are not most of them, and rows that are left out are not counted.
+        half = self.write("h.csv", "city,tier,item,revenue,p\nParis,a,0,1,.5\nLyon,a,0,1,.5\nLyon,a,0,1,7\n")
+        done = run("import", half, *ROLES, "--encoding", recipe, "--skip-bad-rows", "--json", "--out", self.dir / "h.h5")
+        self.assertEqual(json.loads(done.stdout)["other_levels"], 1)
+        self.assertNotIn("city", done.stderr)
+
+    def test_counts_of_levels_are_the_same_on_any_number_of_threads(self):
+        recipe = self.dir / "u.toml"
+        self.imported("city,item,revenue,p\nParis,0,1,.5\nRome,1,2,.5\n", "--categorical", "city", "--encoding", recipe)
+        rows = "".join(f"{'Paris' if i % 3 == 0 else f'lost{i}'},{i % 2},1,.5\n" for i in range(30_000))
+        path = self.write("many.csv", "city,item,revenue,p\n" + rows)
+        said = set()
+        for threads in (1, 2, 3):
+            done = run("import", path, *ROLES, "--encoding", recipe, "--threads", threads, "--json", "--overwrite", "--out",
+                       self.dir / "many.h5")
+            self.assertEqual(json.loads(done.stdout)["other_levels"], 20_000)
+            said.add(done.stderr)
+        self.assertEqual(len(said), 1)
+        self.assertIn("such as 'lost1'", said.pop())
+
+    def test_a_column_without_a_value_is_warned_of(self):
+        text = "age,visits,city,item,revenue,p\n,1,,0,1,1\nNA,,,1,1,1\n"
+        command = ["import", self.write("in.csv", text), *ROLES, "--context", "age,visits", "--categorical", "city",
+                   "--impute", "mean", "--out", self.dir / "a.h5", "--overwrite"]
+        done = run(*command)
+        self.assertIn("5 missing values filled", done.stdout)
+        self.assertIn("column 'age' has no value in any row", done.stderr)
+        self.assertIn("column 'city' has no value in any row", done.stderr)
+        self.assertNotIn("visits", done.stderr)
+        self.assertEqual(run(*command, "--quiet").stderr, "")
+
     def test_numbers_can_be_categories_and_names(self):
         text = "zip,item,revenue,p\n75001,1004,1,1\n8000,99,1,1\n75001,20,1,1\n"
         result, columns = self.imported(text, "--context", "zip", "--categorical", "zip,item")
@@ -203,6 +249,15 @@ class Act(ProgramTest):
         piped = run("act", self.dir / "p.toml", "--contexts", "/dev/stdin", "--encoding", self.dir / "shop.toml", "--seed",
                     3, "--csv", "-", "--keep", "id", stdin=today).stdout
         self.assertEqual([line.split(",")[0] for line in piped.splitlines()], ["id", "a7", '"b""8"'])
+
+        # Half of these cities are unknown; where most are, a warning says so.
+        self.assertIn("1 missing value filled", text)
+        self.assertIn("1 value that the encoding does not have became other", text)
+        (self.dir / "respelt.csv").write_text(today.replace("Paris", "paris"))
+        done = run(*act[:3], self.dir / "respelt.csv", *act[4:], "--csv", self.dir / "respelt.out", "--json")
+        self.assertEqual([json.loads(done.stdout)[key] for key in ("filled_holes", "other_levels")], [1, 2])
+        self.assertIn("respelt.csv: column 'city': 2 of 2 rows became city=other", done.stderr)
+        self.assertNotIn("city", run(*act[:3], self.dir / "respelt.csv", *act[4:], "--csv", "-", "--quiet").stderr)
 
         # The command that the summary names brings the file back, once revenue is there.
         command = text.splitlines()[-1].split()

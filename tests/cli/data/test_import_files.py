@@ -84,6 +84,26 @@ class Files(ProgramTest):
             self.assertEqual(sorted(file["target"]), ["p_new", "p_old"])
         self.assertIn("'*=p_*'", run(*base, "--target", "new=p_*", check=2).stderr)
 
+    def test_propensities_are_paired_with_labels_by_what_the_stars_stand_for(self):
+        table = self.write("m.csv", "u,tag_a,tag_b,q_b,q_a,s_1,s_2,z_y,z_x,tag_*,r\n1,1,0,.3,.9,.1,.2,0,1,1,1\n")
+        command = ["import", table, "--action-kind", "multilabel", "--reward-column", "r", "--context", "u", "--out",
+                   self.dir / "m.h5", "--overwrite"]
+
+        def propensities(action, label_propensity):
+            run(*command, "--action", action, "--label-propensity", label_propensity)
+            with h5py.File(self.dir / "m.h5") as file:
+                return file["label_propensity"][()].tolist()
+
+        self.assertEqual(propensities("tag_a:tag_b", "q_*"), [[.3, .9]])  # no stars, no texts
+        self.assertEqual(propensities("tag_*", "q_a"), [[.9]])  # the column of that name
+        header, row = table.read_text().split("\n")[:2]
+        table.write_text(header.replace(",tag_*", "") + "\n" + row.replace(",1,1", ",1") + "\n")
+        self.assertEqual(propensities("tag_*", "q_*"), [[.9, .3]])
+        self.assertEqual(propensities("tag_*", "s_*"), [[.1, .2]])  # other texts
+        # Each pattern with its own, as far as they are as many.
+        self.assertEqual(propensities("u,tag_*", "s_1,q_*"), [[.1, .9, .3]])
+        self.assertEqual(propensities("tag_*,z_*", "q_*,s_*"), [[.9, .3, .1, .2]])
+
     def test_delimiters_byte_order_mark_and_crlf(self):
         for delimiter, name in ((";", ";"), ("\t", "tab"), ("|", "|")):
             text = "\ufeffx0,a,l,p\r\n1,2,\"3\",4\r\n".replace(",", delimiter)
@@ -131,6 +151,37 @@ class OpenBandit(ProgramTest):
                 np.testing.assert_array_equal(np.concatenate([part[name][()] for part in parts]), feedback[array])
         self.assertEqual(run_json("inspect", self.dir / "logs")["bad_rows"], 0)
 
+    def test_arrays_that_lie_by_columns_give_the_same_rows(self):
+        random = np.random.default_rng(1)
+        contexts = [random.normal(size=(5000, 7)), random.normal(size=(70_000, 9)).astype(np.float32),
+                    random.integers(-9, 9, size=(300, 2)), random.random((3, 2000)) < 0.5, random.normal(size=(1, 4)),
+                    np.zeros((0, 3)), random.normal(size=(6, 1))]
+        contexts[0][4321, 5] = 5e-324
+        for context in contexts:
+            for save in (np.savez, np.savez_compressed):
+                files = []
+                for order in "CF":
+                    path = self.dir / f"{order}.npz"
+                    save(path, **self.feedback(rows=len(context), context=np.array(context, order=order)))
+                    run("import", path, "--out", self.dir / order, "--shards", 2, "--overwrite", "--memory", "64M")
+                    files.append([h5py.File(part)["context"][()] for part in sorted((self.dir / order).iterdir())])
+                for by_rows, by_columns in zip(*files):
+                    np.testing.assert_array_equal(by_rows, by_columns)
+                np.testing.assert_array_equal(np.concatenate(files[1]), context)
+        self.assertEqual(sorted(path.name for path in self.dir.iterdir()), ["C", "C.npz", "F", "F.npz"])
+
+    def test_an_array_that_lies_by_columns_and_is_damaged_is_refused(self):
+        feedback = self.feedback(rows=3000)
+        feedback["context"] = np.asfortranarray(feedback["context"])
+        for save in (np.savez, np.savez_compressed):
+            save(self.dir / "bad.npz", **feedback)
+            damaged = bytearray((self.dir / "bad.npz").read_bytes())
+            damaged[damaged.index(b"context.npy") + 20_000] ^= 0x55
+            (self.dir / "bad.npz").write_bytes(damaged)
+            self.assertIn("context.npy: the array is damaged",
+                          run("import", self.dir / "bad.npz", "--out", self.dir / "no", check=1).stderr)
+            self.assertEqual([path.name for path in self.dir.iterdir()], ["bad.npz"])
+
     def test_other_arrays_and_types(self):
         np.savez(self.dir / "o.npz", x=np.arange(6, dtype=np.float32), a=np.arange(6, dtype=np.uint8),
                  cost=np.ones(6, dtype=bool), q=np.full(6, 0.5, dtype=np.float32), new=np.full(6, 0.25))
@@ -152,7 +203,6 @@ class OpenBandit(ProgramTest):
         self.refused("pscore: holds Python objects", pscore=None)
         self.refused("reward: has 4 rows, context has 5", reward=np.zeros(4))
         self.refused("action: has 2 axes", action=np.zeros((5, 2)))
-        self.refused("context: lies in memory by columns", context=np.asfortranarray(np.ones((5, 3))))
         self.refused("context: holds elements of NumPy's type", context=np.ones((5, 3), dtype=complex))
         self.refused("pscore, row 3: 0 is not above zero", pscore=np.array([1, 1, 1, 0, 1.0]))
         self.refused("action, row 4: 4 is out of range", action=np.array([0, 1, 2, 3, 4]))

@@ -19,8 +19,8 @@ using testing::holds;
 
 std::vector<double> encoded(ColumnEncoder& encoder, const std::string& text) {
   std::vector<double> out(static_cast<std::size_t>(encoder.features()), -1);
-  int holes = 0;
-  const auto fault = encoder.encode(text, out.data(), holes);
+  Substitute substitute = Substitute::none;
+  const auto fault = encoder.encode(text, out.data(), substitute);
   if (fault) return {100.0 + static_cast<double>(*fault)};
   return out;
 }

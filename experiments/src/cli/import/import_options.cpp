@@ -32,7 +32,10 @@ void add_column_options(CLI::App& command, ImportOptions& options) {
   command.add_option("--log-propensity", import.log_propensity, "Instead of --propensity: its natural logarithm")
       ->type_name("COLUMN")
       ->group(group);
-  command.add_option("--label-propensity", import.label_propensity, "Multilabel: probability of each logged bit")
+  command
+      .add_option("--label-propensity", import.label_propensity,
+                  "Multilabel: probability of each logged bit. 'q_*' beside --action 'tag_*': paired by what the "
+                  "stars stand for, where that is the same")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("A,B,...")

@@ -43,17 +43,21 @@ ContextFiles::ContextFiles(const ContextInputs& inputs, std::string beside, bool
     csv.file = paths_[i];
     csv.shard = fmt::format("{}/part-{:05}.h5", folder_->temporary_path(), i);
     if (keeps) csv.kept = fmt::format("{}/kept-{:05}", folder_->temporary_path(), i);
-    KeptNames names;
-    folder_->write([&] { names = import_csv_contexts(csv, on_bytes); });
+    ContextsResult result;
+    folder_->write([&] { result = import_csv_contexts(csv, on_bytes); });
+    filled_holes_ += result.filled_holes;
+    other_levels_ += result.other_levels;
+    for (const std::string& warning : result.warnings)
+      print_warning(fmt::format("{}: {}", paths_[i], warning), common.quiet);
     if (keeps) {
-      kept_names_ = names.kept;
-      csv.keep = names.kept;  // the next file's columns may stand in another order
+      kept_names_ = result.kept;
+      csv.keep = result.kept;  // the next file's columns may stand in another order
       kept_files_.push_back(csv.kept);
     }
-    if (keeps && !names.replaced.empty()) {
+    if (keeps && !result.replaced.empty()) {
       print_warning(fmt::format("{} of {} {} not kept, since acting adds {} of the same name",
-                                fmt::join(names.replaced, ", "), paths_[i], names.replaced.size() == 1 ? "is" : "are",
-                                names.replaced.size() == 1 ? "a column" : "columns"),
+                                fmt::join(result.replaced, ", "), paths_[i], result.replaced.size() == 1 ? "is" : "are",
+                                result.replaced.size() == 1 ? "a column" : "columns"),
                     common.quiet);
     }
     paths_[i] = csv.shard;

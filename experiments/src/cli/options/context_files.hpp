@@ -1,6 +1,7 @@
 /// ContextFiles: the contexts a policy acts on, from shards or from CSV files.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -42,11 +43,15 @@ class ContextFiles {
   /// Names of the columns that were kept, and the files that hold them.
   const std::vector<std::string>& kept_names() const { return kept_names_; }
   const std::vector<std::string>& kept_files() const { return kept_files_; }
+  /// What the encoding put in place of missing values, and of levels that it does not have.
+  std::int64_t filled_holes() const { return filled_holes_; }
+  std::int64_t other_levels() const { return other_levels_; }
   const std::optional<Encoding>& encoding() const { return encoding_; }
 
  private:
   std::vector<std::string> paths_;
   std::vector<std::string> kept_names_, kept_files_;
+  std::int64_t filled_holes_ = 0, other_levels_ = 0;
   std::optional<Encoding> encoding_;
   std::optional<AtomicFolder> folder_;
 };

@@ -33,6 +33,7 @@ std::string import_json(const ImportResult& result, const std::string& out, cons
                          {"features", schema.features},
                          {"context_columns", schema.context_columns},
                          {"filled_holes", result.filled_holes},
+                         {"other_levels", result.other_levels},
                          {"outcome", to_string(schema.outcome.value_or(Outcome::loss))},
                          {"action_kind", to_string(schema.action_kind)},
                          {"num_actions", schema.num_actions},
@@ -42,6 +43,14 @@ std::string import_json(const ImportResult& result, const std::string& out, cons
   if (schema.cluster) json["clusters"] = true;
   if (!encoding.empty()) json["encoding"] = encoding;
   return json_text(json) + "\n";
+}
+
+std::vector<std::string> substitution_lines(std::int64_t filled_holes, std::int64_t other_levels) {
+  std::vector<std::string> lines;
+  if (filled_holes > 0) lines.push_back(counted(filled_holes, "missing value") + " filled as the encoding says");
+  if (other_levels > 0)
+    lines.push_back(counted(other_levels, "value") + " that the encoding does not have became other");
+  return lines;
 }
 
 std::string import_text(const ImportResult& result, const std::string& out, const std::string& encoding,
@@ -54,8 +63,8 @@ std::string import_text(const ImportResult& result, const std::string& out, cons
   std::string text = fmt::format("{}, {}, {} actions{} -> {} ({}) in {}\n", counted(result.rows, "row"),
                                  counted(schema.features, "feature"), to_string(schema.action_kind), actions,
                                  styled(out, Style::strong), counted(result.shards, "shard"), human_seconds(seconds));
-  if (result.filled_holes > 0)
-    text += fmt::format("  {} filled as the encoding says\n", counted(result.filled_holes, "missing value"));
+  for (const std::string& line : substitution_lines(result.filled_holes, result.other_levels))
+    text += "  " + line + "\n";
   if (result.encoding_written)
     text += fmt::format("  the encoding is in {}: give it to import and act again with --encoding {}\n", encoding,
                         shell_word(encoding));

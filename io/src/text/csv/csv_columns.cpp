@@ -51,12 +51,23 @@ class ColumnSelector {
     return positions;
   }
 
+  /// Columns of each pattern.
+  std::vector<std::vector<std::size_t>> expand_each(const std::string& option,
+                                                    const std::vector<std::string>& patterns) const {
+    std::vector<std::vector<std::size_t>> found;
+    for (const std::string& pattern : patterns) found.push_back(expand(option, pattern));
+    return found;
+  }
+
+  /// Whether it ends in a star, and is not the name of a column that does.
+  bool is_pattern(const std::string& text) const { return is_prefix(text) && positions_.count(text) == 0; }
+
   bool taken(std::size_t position) const { return taken_[position]; }
 
   /// One pattern: a name, first:last or prefix*.
   std::vector<std::size_t> expand(const std::string& option, const std::string& pattern) const {
     if (positions_.count(pattern) != 0) return {find(option, pattern)};
-    if (is_prefix(pattern)) {
+    if (is_pattern(pattern)) {
       const std::string prefix = pattern.substr(0, pattern.size() - 1);
       std::vector<std::size_t> found = free_columns(0, header_.size(), prefix);
       if (found.empty()) fail_import(fmt::format("{}: no column that is still free begins with '{}'", option, prefix));
@@ -96,10 +107,10 @@ class ColumnSelector {
   [[noreturn]] void fail_missing(const std::string& option, const std::string& name) const {
     std::string what = fmt::format("{}: no column is named '{}'; {}", option, name, suggestion(name, header_));
     // A file that is split at the wrong character has one column, whose name has the right one in it.
-    for (const auto& [delimiter, word] : {std::pair{';', ";"}, {'\t', "tab"}, {'|', "'|'"}, {',', ","}})
+    for (const char delimiter : {';', '\t', '|', ','})
       if (header_.size() == 1 && header_[0].find(delimiter) != std::string::npos)
         what = fmt::format("{}: no column is named '{}', there is one column alone; give --delimiter {}", option, name,
-                           word);
+                           delimiter == '\t' ? "tab" : shell_word(std::string(1, delimiter)));
     throw Error(ErrorKind::usage, what, {.file = file_});
   }
 
@@ -144,6 +155,43 @@ std::string target_name(const std::string& name, const std::string& pattern, con
   if (column == pattern) return name;
   if (!is_prefix(name) || !is_prefix(pattern)) return column;
   return name.substr(0, name.size() - 1) + column.substr(pattern.size() - 1);
+}
+
+/// The columns of one pattern, in the order of the labels that another pattern found, where the stars of both stand for
+/// the same texts: q_b, q_a of tag_a, tag_b. Else as they are.
+std::vector<std::size_t> in_order_of_labels(const std::string& label_pattern, const std::vector<std::size_t>& labels,
+                                            const std::string& pattern, const std::vector<std::size_t>& positions,
+                                            const std::vector<std::string>& header) {
+  const auto stands_for = [&](const std::string& of, std::size_t position) {
+    return header[position].substr(of.size() - 1);
+  };
+  std::map<std::string, std::size_t> by_text;
+  for (const std::size_t position : positions) by_text.emplace(stands_for(pattern, position), position);
+  std::vector<std::size_t> ordered;
+  for (const std::size_t label : labels) {
+    const auto found = by_text.find(stands_for(label_pattern, label));
+    if (found == by_text.end()) return positions;
+    ordered.push_back(found->second);
+  }
+  return ordered.size() == positions.size() ? ordered : positions;
+}
+
+/// Labels and their propensities, paired as they stand or, where both are patterns, by what the stars stand for.
+void choose_labels(const CsvImport& import, ColumnSelector& selector, const std::vector<std::string>& header,
+                   CsvColumns& columns) {
+  const std::vector<std::vector<std::size_t>> labels = selector.expand_each("--action", import.action);
+  columns.action = selector.take_all("--action", import.action);
+  const std::vector<std::vector<std::size_t>> found =
+      selector.expand_each("--label-propensity", import.label_propensity);
+  columns.label_propensity = selector.take_all("--label-propensity", import.label_propensity);
+  auto place = columns.label_propensity.begin();
+  for (std::size_t i = 0; i < std::min(labels.size(), found.size()) && labels[i].size() == found[i].size(); ++i) {
+    const std::string &label_pattern = import.action[i], &pattern = import.label_propensity[i];
+    const bool stars = selector.is_pattern(label_pattern) && selector.is_pattern(pattern);
+    const std::vector<std::size_t> ordered =
+        stars ? in_order_of_labels(label_pattern, labels[i], pattern, found[i], header) : found[i];
+    place = std::copy(ordered.begin(), ordered.end(), place);
+  }
 }
 
 void choose_targets(const CsvImport& import, ColumnSelector& selector, const std::vector<std::string>& header,
@@ -205,8 +253,7 @@ CsvColumns choose_columns(const CsvImport& import, const std::string& file, cons
   }
   if (!import.cluster.empty()) columns.cluster = selector.take("--cluster", import.cluster);
   schema.cluster = !columns.cluster.empty();
-  columns.action = selector.take_all("--action", import.action);
-  columns.label_propensity = selector.take_all("--label-propensity", import.label_propensity);
+  choose_labels(import, selector, header, columns);
   validate_counts(import, columns);
   schema.label_propensity = !columns.label_propensity.empty();
   schema.num_actions = import.num_actions;
@@ -218,6 +265,24 @@ CsvColumns choose_columns(const CsvImport& import, const std::string& file, cons
   choose_context(import, selector, header, columns);
   schema.context_type = import.float32 ? FloatType::f32 : FloatType::f64;
   return columns;
+}
+
+std::vector<std::string> leak_warnings(const CsvColumns& columns, const std::vector<std::string>& header) {
+  using Role = std::pair<const std::vector<std::size_t>*, const char*>;
+  const Role roles[] = {{&columns.loss, "the outcome"},
+                        {&columns.action, "the logged action"},
+                        {&columns.propensity, "the propensity of the logged action"},
+                        {&columns.label_propensity, "a propensity of the logged labels"},
+                        {&columns.targets, "a probability of the logged action"}};
+  std::vector<std::string> warnings;
+  for (const std::size_t position : columns.context)
+    for (const auto& [positions, role] : roles)
+      if (contains(*positions, position))
+        warnings.push_back(fmt::format(
+            "column '{}' is {}, and a feature too: nobody knows it before acting, so estimates and policies "
+            "that use it are wrong; leave it out of --context",
+            header[position], role));
+  return warnings;
 }
 
 CsvColumns match_columns(const CsvImport& import, const CsvColumns& first, const std::vector<std::string>& first_header,

@@ -34,6 +34,10 @@ bool contains(const std::vector<std::size_t>& positions, std::size_t position);
 /// not go together.
 CsvColumns choose_columns(const CsvImport& import, const std::string& file, const std::vector<std::string>& header);
 
+/// A sentence for each column of the context that has another role too, which tells what was done or what came of it. A
+/// pattern takes no such column, but a name does.
+std::vector<std::string> leak_warnings(const CsvColumns& columns, const std::vector<std::string>& header);
+
 /// The same columns in the header of another file, by their names. Throws where one is not there, and where a prefix of
 /// the import fits a column that the first file does not have.
 CsvColumns match_columns(const CsvImport& import, const CsvColumns& first, const std::vector<std::string>& first_header,

@@ -115,7 +115,7 @@ std::string csv_field(std::string_view text) {
   return field;
 }
 
-KeptNames import_csv_contexts(const CsvContexts& contexts, const BytesProgress& progress) {
+ContextsResult import_csv_contexts(const CsvContexts& contexts, const BytesProgress& progress) {
   CsvReader reader(contexts.file, contexts.delimiter);
   CsvColumns columns = choose_context_columns(contexts.file, context_patterns(contexts), reader.header());
   const Encoding encoding = encoding_of(contexts, columns, reader.header());
@@ -146,13 +146,16 @@ KeptNames import_csv_contexts(const CsvContexts& contexts, const BytesProgress& 
   writer.append(rows.take());
   writer.commit();
   if (kept) kept->close();
-  KeptNames names;
-  for (const std::size_t field : kept_fields) names.kept.push_back(reader.header()[field]);
+  const Substitutions substituted = total(rows.substitutions());
+  ContextsResult result{.filled_holes = substituted.holes,
+                        .other_levels = substituted.other_levels,
+                        .warnings = substitution_warnings(encoding, rows.substitutions(), writer.rows())};
+  for (const std::size_t field : kept_fields) result.kept.push_back(reader.header()[field]);
   for (const std::string& name : contexts.replaced)
     if (contexts.keep.empty() &&
         std::find(reader.header().begin(), reader.header().end(), name) != reader.header().end())
-      names.replaced.push_back(name);
-  return names;
+      result.replaced.push_back(name);
+  return result;
 }
 
 struct KeptColumns::Impl {

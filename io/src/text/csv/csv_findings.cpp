@@ -13,13 +13,14 @@
 namespace scrm {
 namespace {
 
+constexpr const char* kNotTheAction = "each would be an action of its own; is this the column of the action?";
+
 /// Actions are names where their column is declared categorical, or where none is a number: one stray word among
 /// numbers is a bad row.
 class ActionLearner {
  public:
   ActionLearner(const std::string& column, bool by_name)
-      : by_name_(by_name),
-        names_(column, kMaxActionNames, "each would be an action of its own; is this the column of the action?") {}
+      : by_name_(by_name), names_(column, kMaxActionNames, kNotTheAction, kNotTheAction) {}
 
   void add(std::string_view text, const std::string& file) {
     if (is_hole(text) && !by_name_) return;
@@ -117,7 +118,10 @@ class RecordScan final : public CsvWork {
 
   void add_to(Seen& seen, std::span<const std::string_view> fields) const {
     ++seen.records;
-    if (fields.size() != reader_->header().size()) return;
+    const std::vector<std::string>& header = reader_->header();
+    if (fields.size() != header.size()) return;
+    // A header in the middle of the file is a bad row, which may be left out: its words are no levels and no actions.
+    if (std::equal(fields.begin(), fields.end(), header.begin())) return;
     for (std::size_t c = 0; c < seen.columns.size(); ++c)
       seen.columns[c].add(fields[columns_->context[c]], reader_->path());
     if (categorical_) seen.actions.add(fields[columns_->action.front()], reader_->path());

@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "encoding/substitutions.hpp"
 #include "file/text.hpp"
 #include "import/shard_sequence.hpp"
 #include "scrm/io/file/atomic_file.hpp"
@@ -312,7 +313,12 @@ ImportResult import_csv(const CsvImport& asked, const BytesProgress& progress) {
   result.schema = columns.schema;
   result.bad_records = rows.bad_records();
   result.bad_rows = rows.bad_rows();
-  result.filled_holes = rows.filled_holes();
+  const Substitutions substituted = total(rows.substitutions());
+  result.filled_holes = substituted.holes;
+  result.other_levels = substituted.other_levels;
+  result.warnings = leak_warnings(columns, first.header());
+  for (std::string& warning : substitution_warnings(encoding, rows.substitutions(), result.rows))
+    result.warnings.push_back(std::move(warning));
   result.encoding_written = writes_encoding;
   return result;
 }

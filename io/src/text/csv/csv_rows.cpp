@@ -13,19 +13,13 @@
 #include "scrm/io/file/numbers.hpp"
 #include "scrm/io/file/spelling.hpp"
 #include "scrm/io/shard/shard_writer.hpp"
+#include "text/csv/number_spelling.hpp"
 
 namespace scrm {
 namespace {
 
 constexpr const char* kGiveEncoding = "give the --encoding that `scrm import` wrote for such columns";
 constexpr const char* kImpute = "--impute mean (or zero) puts a number there and adds a feature that says where";
-
-/// "1,5", as some countries write it.
-bool has_decimal_comma(std::string_view text) {
-  std::string with_point(text);
-  std::replace(with_point.begin(), with_point.end(), ',', '.');
-  return with_point != text && parse_double(with_point).has_value();
-}
 
 bool is_blank_field(std::string_view text) {
   return trimmed(text).empty();
@@ -37,7 +31,8 @@ CsvRows::CsvRows(const Schema& schema, const Encoding& encoding, EncodingOrigin 
     : builder_(schema),
       origin_(origin),
       action_kind_(schema.action_kind),
-      action_names_(schema.action_kind == ActionKind::categorical ? positions_of(encoding.actions) : TextMap<int>()) {
+      action_names_(schema.action_kind == ActionKind::categorical ? positions_of(encoding.actions) : TextMap<int>()),
+      substitutions_(encoding.columns.size()) {
   for (const EncodedColumn& column : encoding.columns)
     encoders_.emplace_back(column, encoding, origin == EncodingOrigin::plain || origin == EncodingOrigin::given);
 }
@@ -56,27 +51,40 @@ void CsvRows::begin_file(const std::string& file, const CsvColumns& columns, con
   fields_.insert(fields_.end(), numbers_.begin(), numbers_.end());
 }
 
-void CsvRows::record_first_error(std::int64_t line, std::size_t field, const std::string& what, bool has_remedy) {
+void CsvRows::record_first_error(std::int64_t line, std::size_t field, const std::string& what, const Remedy& remedy) {
   if (first_error_) return;
-  first_error_ = {*file_, fmt::format("line {}, column '{}': {}", line, (*header_)[field], what), has_remedy};
+  first_error_ = {*file_, fmt::format("line {}, column '{}': {}", line, (*header_)[field], what), remedy};
 }
 
 void CsvRows::reject(BadRecordReason reason, std::int64_t line, std::size_t field, const std::string& what,
-                     const std::string& remedy) {
+                     const Remedy& remedy) {
   ++bad_records_[static_cast<std::size_t>(reason)];
-  record_first_error(line, field, remedy.empty() ? what : what + "; " + remedy, !remedy.empty());
+  record_first_error(line, field, what, remedy);
+}
+
+/// A text where a number should stand; the remedy is for those that are neither headers nor numbers spelled otherwise.
+void CsvRows::reject_text(std::string_view text, std::int64_t line, std::size_t field, const Remedy& remedy) {
+  const auto reject_as = [&](const std::string& what, const Remedy& advice) {
+    reject(BadRecordReason::not_a_number, line, field, fmt::format("'{}' {}", excerpt(text), what), advice);
+  };
+  if (trimmed(text) == trimmed((*header_)[field]))
+    return reject_as("is the name of the column: the header is there once more, in the middle of the file", {});
+  const bool truth = truth_value(text) >= 0;
+  if (const std::string hint = number_hint(text); !hint.empty() && !(truth && !remedy.text.empty()))
+    return reject_as("is not a number: " + hint, {.skipping = Skipping::not_advised});
+  reject_as("is not a number", remedy);
 }
 
 void CsvRows::reject_context(const ColumnEncoder& column, FieldFault fault, std::string_view text, std::int64_t line,
                              std::size_t field) {
   const bool fixed = origin_ == EncodingOrigin::file;
   const bool given = origin_ == EncodingOrigin::given;
-  const char* impute = given ? kGiveEncoding : kImpute;
+  const Remedy impute{given ? kGiveEncoding : kImpute, Skipping::not_advised};
   const std::string shown = excerpt(text);
   switch (fault) {
     case FieldFault::missing:
       return reject(BadRecordReason::value_missing, line, field, "the value is missing",
-                    fixed ? "the encoding was made with --impute error" : impute);
+                    fixed ? Remedy{"the encoding was made with --impute error", Skipping::not_advised} : impute);
     case FieldFault::unseen_level:
       return reject(BadRecordReason::unknown_level, line, field,
                     fmt::format("'{}' is a level that the encoding does not have", shown));
@@ -86,16 +94,15 @@ void CsvRows::reject_context(const ColumnEncoder& column, FieldFault fault, std:
   if (column.kind() == ColumnKind::date)
     return reject(BadRecordReason::not_a_number, line, field,
                   fmt::format("'{}' is not a date such as 2026-01-31, as other values of this column are", shown));
-  const std::string what = fmt::format("'{}' is not a number", shown);
-  if (fixed) return reject(BadRecordReason::not_a_number, line, field, what);
-  if (is_hole(text)) return reject(BadRecordReason::not_a_number, line, field, what, impute);
+  if (fixed) return reject_text(text, line, field);
+  if (is_hole(text)) return reject_text(text, line, field, impute);
   if (parse_iso_date(text))
-    return reject(BadRecordReason::not_a_number, line, field, what + " but a date, and other values are numbers");
-  if (has_decimal_comma(text))
-    return reject(BadRecordReason::not_a_number, line, field, what + ": decimals are written with a point here");
-  reject(BadRecordReason::not_a_number, line, field, what,
-         given ? kGiveEncoding
-               : fmt::format("--categorical '{}' makes a feature of each of its values", (*header_)[field]));
+    return reject(BadRecordReason::not_a_number, line, field,
+                  fmt::format("'{}' is not a number but a date, and other values are numbers", shown));
+  reject_text(text, line, field,
+              given ? Remedy{kGiveEncoding, Skipping::not_advised}
+                    : Remedy{fmt::format("--categorical '{}' makes a feature of each of its values", (*header_)[field]),
+                             Skipping::where_few});
 }
 
 bool CsvRows::parse_number(std::string_view text, double& out, std::int64_t line, std::size_t field) {
@@ -106,7 +113,7 @@ bool CsvRows::parse_number(std::string_view text, double& out, std::int64_t line
   if (is_blank_field(text))
     reject(BadRecordReason::value_missing, line, field, "the value is missing");
   else
-    reject(BadRecordReason::not_a_number, line, field, fmt::format("'{}' is not a number", excerpt(text)));
+    reject_text(text, line, field);
   return false;
 }
 
@@ -114,6 +121,11 @@ bool CsvRows::parse_action(std::string_view text, double& out, std::int64_t line
   const bool names = !action_names_.empty();
   if (const std::optional<double> value = names ? std::nullopt : parse_double(text)) {
     out = *value;
+    return true;
+  }
+  // Bits, as NumPy and pandas write them.
+  if (const int truth = action_kind_ == ActionKind::multilabel ? truth_value(text) : -1; truth >= 0) {
+    out = truth;
     return true;
   }
   if (names) {
@@ -126,16 +138,14 @@ bool CsvRows::parse_action(std::string_view text, double& out, std::int64_t line
     reject(BadRecordReason::value_missing, line, field, "the value is missing");
     return false;
   }
-  const std::string shown = excerpt(text);
   if (names)
     reject(BadRecordReason::unknown_level, line, field,
-           fmt::format("'{}' is not among the {} actions of the encoding", shown, action_names_.size()));
+           fmt::format("'{}' is not among the {} actions of the encoding", excerpt(text), action_names_.size()));
   else if (action_kind_ == ActionKind::categorical && origin_ != EncodingOrigin::file)
-    reject(BadRecordReason::not_a_number, line, field, fmt::format("'{}' is not a number", shown),
-           fmt::format("--categorical '{}' takes actions by name", (*header_)[field]));
+    reject_text(text, line, field,
+                {fmt::format("--categorical '{}' takes actions by name", (*header_)[field]), Skipping::where_few});
   else if (action_kind_ == ActionKind::continuous)
-    reject(BadRecordReason::not_a_number, line, field, fmt::format("'{}' is not a number", shown),
-           "--action-kind categorical takes actions by name");
+    reject_text(text, line, field, {"--action-kind categorical takes actions by name", Skipping::where_few});
   else
     return parse_number(text, out, line, field);
   return false;
@@ -158,16 +168,18 @@ bool CsvRows::parse(std::span<const std::string_view> fields, std::int64_t line)
       first_error_ = {
           *file_,
           fmt::format("line {}: {} where the header has {}", line, count_of(fields.size(), "field"), header_->size()),
-          false};
+          {}};
     return false;
   }
   double* value = builder_.values().data();
   for (std::size_t c = 0; c < encoders_.size(); ++c) {
     const std::size_t field = columns_->context[c];
-    if (const auto fault = encoders_[c].encode(fields[field], value, holes_)) {
+    Substitute substitute = Substitute::none;
+    if (const auto fault = encoders_[c].encode(fields[field], value, substitute)) {
       reject_context(encoders_[c], *fault, fields[field], line, field);
       return false;
     }
+    if (substitute != Substitute::none) substituted_.push_back({c, substitute});
     value += encoders_[c].features();
   }
   for (const std::size_t field : columns_->action)
@@ -185,22 +197,31 @@ bool CsvRows::audit(std::span<const std::string_view> fields, std::int64_t line)
   ++bad_rows_[static_cast<std::size_t>(violation->reason)];
   if (first_error_) return false;
   const std::size_t field = fields_[violation->value];
-  std::string what = fmt::format("{}: '{}'", to_string(violation->reason), excerpt(fields[field]));
   const bool hole = violation->reason == BadRowReason::context_not_finite && is_hole(fields[field]) &&
                     origin_ != EncodingOrigin::file;
-  if (hole) what += fmt::format("; {}", kImpute);
-  record_first_error(line, field, what, hole);
+  record_first_error(line, field, fmt::format("{}: '{}'", to_string(violation->reason), excerpt(fields[field])),
+                     hole ? Remedy{kImpute, Skipping::not_advised} : Remedy{});
   return false;
 }
 
+void CsvRows::count_substitutions(std::span<const std::string_view> fields) {
+  for (const auto& [column, substitute] : substituted_) {
+    Substitutions& counts = substitutions_[column];
+    if (substitute == Substitute::fill)
+      ++counts.holes;
+    else if (counts.other_levels++ == 0)
+      counts.first_other = trimmed(fields[columns_->context[column]]);
+  }
+}
+
 bool CsvRows::add(std::span<const std::string_view> fields, std::int64_t line) {
-  holes_ = 0;
+  substituted_.clear();
   if (!parse(fields, line) || !audit(fields, line)) {
     ++bad_;
     return false;
   }
   builder_.store();
-  filled_holes_ += holes_;
+  count_substitutions(fields);
   ++good_;
   return true;
 }
@@ -215,20 +236,26 @@ void CsvRows::absorb_counts(CsvRows& other) {
   for (std::size_t i = 0; i < bad_rows_.size(); ++i) bad_rows_[i] += take(other.bad_rows_[i]);
   bad_ += take(other.bad_);
   good_ += take(other.good_);
-  filled_holes_ += take(other.filled_holes_);
+  for (std::size_t c = 0; c < substitutions_.size(); ++c)
+    substitutions_[c].merge(std::exchange(other.substitutions_[c], {}));
   if (!first_error_) first_error_ = std::move(other.first_error_);
   other.first_error_.reset();
 }
 
 void CsvRows::require_no_bad_rows(bool can_skip) const {
   if (bad_ == 0) return;
+  const auto& [file, what, remedy] = *first_error_;
+  const std::string advised = remedy.text.empty() ? what : what + "; " + remedy.text;
   if (good_ == 0 && bad_ > 1)
-    throw Error(ErrorKind::data,
-                fmt::format("{} (all {} rows are bad: is this the right column?)", first_error_->what, bad_),
-                {.file = first_error_->file});
-  const bool advise_skipping = can_skip && !first_error_->has_remedy;
-  throw Error(ErrorKind::data, first_error_->what + " " + bad_rows_in_all(bad_, advise_skipping),
-              {.file = first_error_->file});
+    throw Error(ErrorKind::data, fmt::format("{} (all {} rows are bad: is this the right column?)", advised, bad_),
+                {.file = file});
+  constexpr std::int64_t kFew = 100;  // one row in so many is a stray one, and says little about its column
+  const bool few = bad_ <= (bad_ + good_) / kFew;
+  if (can_skip && few && remedy.skipping == Skipping::where_few)
+    throw Error(ErrorKind::data, fmt::format("{} {}; or {}", what, bad_rows_in_all(bad_, true), remedy.text),
+                {.file = file});
+  throw Error(ErrorKind::data, advised + " " + bad_rows_in_all(bad_, can_skip && remedy.skipping == Skipping::advised),
+              {.file = file});
 }
 
 void require_block_fits(const CsvReader& reader, const Schema& schema, const WriteOptions& write, std::size_t memory) {

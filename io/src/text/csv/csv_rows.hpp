@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "encoding/column_encoder.hpp"
+#include "encoding/substitutions.hpp"
 #include "import/row_builder.hpp"
 #include "scrm/io/import/csv_import.hpp"
 #include "scrm/io/import/encoding.hpp"
@@ -24,6 +25,15 @@ enum class EncodingOrigin : std::uint8_t {
   plain,    ///< numbers and dates; the first value of a column says which
   given,    ///< the same, where a file that import wrote could be given instead
   file      ///< it cannot be changed now
+};
+
+/// Whether --skip-bad-rows is the advice: not where all such rows can be made good, by an option or in the file.
+enum class Skipping : std::uint8_t { advised, where_few, not_advised };
+
+/// What to do about a bad record besides.
+struct Remedy {
+  std::string text = {};
+  Skipping skipping = Skipping::advised;
 };
 
 /// Parses, encodes and audits one record at a time and collects the good ones in a block.
@@ -53,7 +63,8 @@ class CsvRows {
 
   const std::array<std::int64_t, kBadRecordReasons>& bad_records() const noexcept { return bad_records_; }
   const std::array<std::int64_t, kBadRowReasons>& bad_rows() const noexcept { return bad_rows_; }
-  std::int64_t filled_holes() const noexcept { return filled_holes_; }
+  /// Of every context column, in the rows that are good.
+  const std::vector<Substitutions>& substitutions() const noexcept { return substitutions_; }
   /// Throws the Error that names file, line, column and value of the first bad record, and how many there were; does
   /// nothing when there were none.
   void require_no_bad_rows(bool can_skip) const;
@@ -61,9 +72,10 @@ class CsvRows {
  private:
   struct FirstError {
     std::string file, what;
-    bool has_remedy = false;  // an option would make such rows good, so that leaving them out is not the advice
+    Remedy remedy;
   };
 
+  void count_substitutions(std::span<const std::string_view> fields);
   bool parse(std::span<const std::string_view> fields, std::int64_t line);
   bool parse_action(std::string_view text, double& out, std::int64_t line, std::size_t field);
   bool parse_number(std::string_view text, double& out, std::int64_t line, std::size_t field);
@@ -71,8 +83,9 @@ class CsvRows {
   void reject_context(const ColumnEncoder& column, FieldFault fault, std::string_view text, std::int64_t line,
                       std::size_t field);
   void reject(BadRecordReason reason, std::int64_t line, std::size_t field, const std::string& what,
-              const std::string& remedy = "");
-  void record_first_error(std::int64_t line, std::size_t field, const std::string& what, bool has_remedy);
+              const Remedy& remedy = {});
+  void reject_text(std::string_view text, std::int64_t line, std::size_t field, const Remedy& remedy = {});
+  void record_first_error(std::int64_t line, std::size_t field, const std::string& what, const Remedy& remedy);
   bool audit(std::span<const std::string_view> fields, std::int64_t line);
 
   RowBuilder builder_;
@@ -87,8 +100,12 @@ class CsvRows {
   std::vector<std::size_t> numbers_;  // fields behind context and action, in the order of the builder's values
   std::vector<std::size_t> fields_;   // the field of each of the builder's values
 
-  int holes_ = 0;  // filled in the record at hand
-  std::int64_t filled_holes_ = 0;
+  struct Substituted {
+    std::size_t column;
+    Substitute substitute;
+  };
+  std::vector<Substituted> substituted_;  // in the record at hand
+  std::vector<Substitutions> substitutions_;
   std::int64_t bad_ = 0;  // rows and records
   std::int64_t good_ = 0;
   std::array<std::int64_t, kBadRecordReasons> bad_records_{};

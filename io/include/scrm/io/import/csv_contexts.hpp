@@ -27,16 +27,20 @@ struct CsvContexts {
   std::size_t memory = 0;                  ///< bytes; 0: no limit
 };
 
-/// Which columns were kept, and which were not since they are replaced.
-struct KeptNames {
-  std::vector<std::string> kept, replaced;
+/// What became of a file: which columns were kept, which were not since they are replaced, and what the encoding had to
+/// put in place of values.
+struct ContextsResult {
+  std::vector<std::string> kept = {}, replaced = {};
+  std::int64_t filled_holes = 0;  ///< missing values
+  std::int64_t other_levels = 0;  ///< values that are no level of the encoding, and became "other"
+  std::vector<std::string> warnings = {};
 };
 
-/// Writes the columns to one shard of contexts, in constant memory, and says which ones it kept. No
+/// Writes the columns to one shard of contexts, in constant memory, and says what became of them. No
 /// row is ever left out, since their order is how actions find back to them: any bad one throws an Error that names
 /// file, line, column and value, and how many there are. So does an Error of kind memory where a block of rows does not
 /// fit into `memory` bytes.
-KeptNames import_csv_contexts(const CsvContexts& contexts, const BytesProgress& progress = {});
+ContextsResult import_csv_contexts(const CsvContexts& contexts, const BytesProgress& progress = {});
 
 /// What import_csv_contexts has kept, row by row, in the order of the files.
 class KeptColumns {

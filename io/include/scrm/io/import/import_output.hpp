@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "scrm/io/shard/audit.hpp"
 #include "scrm/io/shard/schema.hpp"
@@ -35,8 +36,10 @@ struct ImportResult {
   Schema schema;
   std::array<std::int64_t, kBadRecordReasons> bad_records{};
   std::array<std::int64_t, kBadRowReasons> bad_rows{};
-  std::int64_t filled_holes = 0;  ///< missing values that the encoding put something in place of
-  bool encoding_written = false;  ///< rather than used from its file, or not asked for
+  std::int64_t filled_holes = 0;      ///< missing values that the encoding put something in place of
+  std::int64_t other_levels = 0;      ///< values that are no level of the encoding, and became "other"
+  bool encoding_written = false;      ///< rather than used from its file, or not asked for
+  std::vector<std::string> warnings;  ///< what was imported but is likely not what was meant
 
   std::int64_t skipped_rows() const noexcept;
 };
