@@ -17,12 +17,17 @@ PROGRAM = os.environ.get("SCRM_PROGRAM", str(SOURCE_DIR / "build/release/bin/scr
 DATA_DIR = pathlib.Path(os.environ.get("SCRM_DATA_DIR", SOURCE_DIR.parent / "shared/data"))
 
 
+def environment(changes=None):
+    """This process's environment with some variables changed; those that are None are taken out."""
+    return {name: value for name, value in {**os.environ, **(changes or {})}.items() if value is not None}
+
+
 def run(*args, check=0, env=None, cwd=None, timeout=600, stdin=None):
     """Runs `scrm ARGS...` and returns the finished process with text output. `check` is the exit code that is expected;
-    None expects nothing."""
+    None expects nothing. `env` changes variables, as environment() does."""
     command = [PROGRAM, *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(env or {})}, cwd=cwd,
-                          timeout=timeout, input=stdin)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(env), cwd=cwd, timeout=timeout,
+                          input=stdin)
     if check is not None and done.returncode != check:
         raise AssertionError(f"{' '.join(command)}\nexit {done.returncode}, expected {check}\n{done.stdout}{done.stderr}")
     return done

@@ -2,6 +2,7 @@
 The module is a good guest: beside h5py and NumPy, in threads, under Ctrl-C, after a fork, and in the environment."""
 
 import itertools
+import json
 import multiprocessing
 import os
 import signal
@@ -50,6 +51,13 @@ POLICY = scrm.Policy("gaussian", [0.1, 0.2, 0.0, 0.0], name="p")
 
 
 class ProcessTest(Case):
+    def about(self, **variables):
+        """scrm.about() of a process whose environment has no core of OpenBLAS but the one given."""
+        environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
+        done = subprocess.run([sys.executable, "-c", "import json, scrm; print(json.dumps(scrm.about()))"], text=True,
+                              stdout=subprocess.PIPE, env={**environment, **variables}, check=True, timeout=120)
+        return json.loads(done.stdout)
+
     def test_beside_h5py_and_numpy_in_every_order(self):
         for order in itertools.permutations(("h5py", "numpy", "scrm")):
             with self.subTest(order=order):
@@ -63,10 +71,16 @@ class ProcessTest(Case):
         self.assertEqual([name for name in seen if not name.startswith("PyInit_")], [])
 
     def test_about_says_what_is_in_use(self):
-        about = scrm.about()
-        self.assertEqual(about["version"], scrm.__version__)
-        if about["openblas_private"]:
-            self.assertIsNone(about["openblas_better_core"])
+        self.assertEqual(scrm.about()["version"], scrm.__version__)
+
+    def test_a_private_openblas_runs_the_best_kernels_there_are(self):
+        about = self.about()
+        if not about["openblas_private"]:
+            self.skipTest("others may use this OpenBLAS too")
+        self.assertIsNone(about["openblas_better_core"])
+
+    def test_a_core_that_the_user_chose_is_kept(self):
+        self.assertEqual(self.about(OPENBLAS_CORETYPE="Prescott")["openblas_core"], "Prescott")
 
     def test_two_threads_at_once(self):
         logs = rows(200_000)
