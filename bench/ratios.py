@@ -227,7 +227,7 @@ def main():
     given = parser.parse_args()
     for path in (given.program, os.path.join(given.folder, "pass_bench")):
         if not os.access(path, os.X_OK):
-            sys.exit(f"{path}: there is no such program; build it first (README, Benchmarks)")
+            sys.exit(f"{path}: there is no such program; build it first (docs/speed.md)")
     load = os.getloadavg()[0]
     rows = list(all_rows(given.folder, given.program, os.path.dirname(os.path.abspath(__file__))))
     print(f"{processor()}, {cores()} cores, load {load:.1f} before")
