@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -43,4 +44,19 @@ TEST_CASE("aligned arrays: begin where columns may, are zero when asked for, and
     CHECK(reinterpret_cast<std::uintptr_t>(array.get()) % kColumnAlignment == 0);
     CHECK(std::count(array.get(), array.get() + count, 0) == static_cast<std::ptrdiff_t>(count));
   }
+}
+
+TEST_CASE("moments: the mean of losses near the largest double is a number, in one block and over several") {
+  constexpr double kLarge = 1.7e308;
+  const std::vector<double> equal(60, kLarge);
+  CHECK(mean_of_large(equal.data(), 60) == kLarge);
+  std::vector<double> both(60, kLarge);
+  for (std::size_t i = 0; i < 60; i += 2) both[i] = -kLarge;
+  CHECK(std::abs(mean_of_large(both.data(), 60)) <= 1e-13 * kLarge);
+  Moments all = Moments::of(kLarge);
+  all.merge(Moments::of(-kLarge));
+  all.merge(Moments::of(-kLarge));
+  CHECK(all.mean == doctest::Approx(-kLarge / 3));
+  CHECK(all.lowest == -kLarge);
+  CHECK(std::isinf(all.square_sum));
 }

@@ -33,6 +33,7 @@ template <class Value>
 Moments describe(const Value* values, std::int64_t count) {
   double sum = 0;
   for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(values[i]);
+  if (count > 0 && !std::isfinite(sum)) return moments_around(mean_of_large(values, count), values, count);
   return moments_around(count > 0 ? sum / static_cast<double>(count) : 0, values, count);
 }
 

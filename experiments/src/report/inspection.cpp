@@ -208,7 +208,7 @@ std::vector<std::string> remarks(const Inspection& inspection) {
   }
   if (summary.rows > 1 && !(std::isfinite(summary.loss.mean) && std::isfinite(summary.loss.square_sum))) {
     out.push_back(
-        "the losses are so large that their mean or their spread is beyond the largest number, and no standard error "
+        "the losses are so large that their spread is beyond the largest number, and no standard error "
         "can be given; divide all losses by a constant");
   }
   std::vector<std::string> constant;

@@ -341,7 +341,9 @@ Moments column_moments(const double* values, int rows) noexcept {
   const double mean = approximate_mean(rows, [values](int i) { return values[i]; });
   // Near the largest double even that overflows: any of the values serves, and keeps the range right.
   const double shift = std::isfinite(mean) ? mean : values[0];
-  return HWY_DYNAMIC_DISPATCH(array_moments_impl)(values, rows, shift);
+  const Moments out = HWY_DYNAMIC_DISPATCH(array_moments_impl)(values, rows, shift);
+  if (std::isfinite(out.mean) || !std::isfinite(out.lowest) || !std::isfinite(out.highest)) return out;
+  return moments_around(mean_of_large(values, rows), values, rows);
 }
 
 }  // namespace scrm

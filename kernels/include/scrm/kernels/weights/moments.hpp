@@ -42,7 +42,10 @@ struct Moments {
     other.rescale(exponent);
     const double total = count + other.count;
     const double delta = other.mean - mean;
-    mean += delta * (other.count / total);
+    // Of means that are further apart than any double, each takes its share.
+    mean = std::isinf(delta) && std::isfinite(mean) && std::isfinite(other.mean)
+               ? mean * (count / total) + other.mean * (other.count / total)
+               : mean + delta * (other.count / total);
     square_sum += other.square_sum + delta * delta * (count * (other.count / total));
     lowest = std::min(lowest, other.lowest);
     highest = std::max(highest, other.highest);
@@ -56,6 +59,17 @@ struct Moments {
   /// Largest minus smallest value.
   double range() const noexcept { return count > 0 ? std::ldexp(highest - lowest, exponent) : 0.0; }
 };
+
+/// The mean of finite values, count ≥ 1, whose sum may be beyond a double.
+template <class Value>
+double mean_of_large(const Value* values, std::int64_t count) noexcept {
+  // Around the first, so that equal values have no spread; halved, so that no difference overflows.
+  const double half = static_cast<double>(values[0]) / 2;
+  double rest = 0;
+  for (std::int64_t i = 0; i < count; ++i)
+    rest += (static_cast<double>(values[i]) / 2 - half) / static_cast<double>(count);
+  return 2 * (half + rest);
+}
 
 /// Moments of values whose mean is known.
 template <class Value>
