@@ -10,6 +10,7 @@
 #include "report/charts/histogram_chart.hpp"
 #include "report/charts/svg.hpp"
 #include "report/terminal.hpp"
+#include "report/text/estimate_format.hpp"
 #include "scrm/io/file/error.hpp"
 
 namespace scrm {
@@ -48,22 +49,16 @@ const Json& part(const Json& object, const char* key) {
   return found != object.end() && found->is_object() ? *found : empty;
 }
 
-/// Decimals that show two digits of the standard error.
-int decimals_for(const EstimateLine& line) {
-  const double size = line.error.value_or(0) > 0 ? *line.error : std::abs(line.value.value_or(0)) * 1e-4;
-  return size > 0 ? std::clamp(static_cast<int>(1 - std::floor(std::log10(size))), 0, 9) : 4;
+int decimals_of(const EstimateLine& line) {
+  return decimals_for(line.error, line.value.value_or(0));
 }
 
-std::string shown(const std::optional<double>& value, int decimals) {
-  return value ? rounded(*value, decimals) : "—";
+std::string page_number(const std::optional<double>& value, int decimals) {
+  return with_minus_sign(shown(value, decimals, "—"));
 }
 
-std::string interval_text(const EstimateLine& line) {
-  const int decimals = decimals_for(line);
-  if (line.low && line.high) return fmt::format("[{}, {}]", shown(line.low, decimals), shown(line.high, decimals));
-  if (line.high) return "at most " + shown(line.high, decimals);
-  if (line.low) return "at least " + shown(line.low, decimals);
-  return "—";
+std::string page_interval(const EstimateLine& line) {
+  return with_minus_sign(interval_text(line.low, line.high, decimals_of(line), "—"));
 }
 
 class EvaluationPage {
@@ -182,7 +177,7 @@ class EvaluationPage {
       for (std::size_t i = first; i < last; ++i) {
         const EstimateLine& line = lines[i];
         chart.rows.push_back({line.policy, line.estimator, line.value, line.low, line.high,
-                              shown(line.value, decimals_for(line)) + " " + interval_text(line)});
+                              page_number(line.value, decimals_of(line)) + " " + page_interval(line)});
       }
       const bool parts = first > 0 || last < lines.size();
       section.blocks.push_back(
@@ -200,9 +195,9 @@ class EvaluationPage {
     table.values = {{"policy", "estimator", value, "stderr", "low", "high"}};
     const auto full = [](const std::optional<double>& x) { return x ? fmt::format("{}", *x) : std::string(); };
     for (const EstimateLine& line : lines) {
-      const int decimals = decimals_for(line);
-      table.add(
-          {line.policy, line.estimator, shown(line.value, decimals), shown(line.error, decimals), interval_text(line)});
+      const int decimals = decimals_of(line);
+      table.add({line.policy, line.estimator, page_number(line.value, decimals), page_number(line.error, decimals),
+                 page_interval(line)});
       table.values.push_back(
           {line.policy, line.estimator, full(line.value), full(line.error), full(line.low), full(line.high)});
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "report/terminal.hpp"
+#include "report/text/estimate_format.hpp"
 #include "scrm/engine/estimate/estimator.hpp"
 
 namespace scrm {
@@ -35,22 +36,6 @@ Json diagnostics_json(const Diagnostics& diagnostics) {
           {"max_weight", number_or_null(diagnostics.max_weight)},
           {"max_weight_share", number_or_null(diagnostics.max_weight_share)},
           {"warnings", diagnostics.warnings}};
-}
-
-/// Decimals that show two digits of the standard error: more would be noise.
-int decimals_for(const std::optional<double>& standard_error, double value) {
-  const double scale = standard_error.value_or(0) > 0 ? *standard_error : std::abs(value) * 1e-4;
-  if (!(scale > 0)) return 4;
-  return static_cast<int>(std::clamp(1 - std::floor(std::log10(scale)), 0.0, 12.0));
-}
-
-std::string shown(const std::optional<double>& value, int decimals) {
-  if (!value) return "-";
-  if (!std::isfinite(*value)) return "overflow";
-  if (std::abs(*value) >= 1e9) return fmt::format("{:.4g}", *value);
-  const std::string text = fmt::format("{:.{}f}", *value, decimals);
-  // What rounds to zero has no sign.
-  return text.find_first_of("123456789") == std::string::npos && text.front() == '-' ? text.substr(1) : text;
 }
 
 std::string parameter_text(const Estimate& estimate) {
@@ -89,14 +74,6 @@ Json difference_json(const std::optional<Difference>& difference) {
 /// The estimates that a table shows of a policy; null: it is left out.
 using ShownEstimates = const std::vector<Estimate>* (*)(const PolicyReport& policy);
 
-std::string interval_text(const Estimate& estimate, int decimals) {
-  if (estimate.low && estimate.high)
-    return fmt::format("[{}, {}]", shown(estimate.low, decimals), shown(estimate.high, decimals));
-  if (estimate.high) return fmt::format("at most {}", shown(estimate.high, decimals));
-  if (estimate.low) return fmt::format("at least {}", shown(estimate.low, decimals));
-  return "-";
-}
-
 std::string confidence_text(const std::optional<double>& confidence) {
   if (!confidence) return "-";
   // Certainty is not to be had: what rounds to it is said to be beyond the last digit.
@@ -126,7 +103,7 @@ std::string estimates_table(const EvaluationReport& report, const EvaluateOption
     bool first = true;
     for (const Estimate& estimate : *estimates) {
       const int decimals = decimals_for(estimate.standard_error, estimate.value.value_or(0));
-      const std::string interval = interval_text(estimate, decimals);
+      const std::string interval = interval_text(estimate.low, estimate.high, decimals);
       std::vector<std::string> cells = {first ? styled(policy.name, Style::strong) : "", estimate.estimator,
                                         shown(estimate.value, decimals), shown(estimate.standard_error, decimals),
                                         interval};
