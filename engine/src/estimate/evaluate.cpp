@@ -262,7 +262,7 @@ void say_where_model_is_missing(const OutcomeModel& model, const std::vector<Nam
   for (std::size_t p = 0; p < policies.size(); ++p) {
     const std::string reason = model.inapplicable_reason(*policies[p].policy);
     if (!reason.empty())
-      report.policies[p].diagnostics.warnings.push_back("there are no estimates by the model: " + reason);
+      report.policies[p].diagnostics.warnings.push_back("model-assisted estimates are left out: " + reason);
   }
 }
 

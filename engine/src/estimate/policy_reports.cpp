@@ -59,8 +59,9 @@ std::optional<double> if_finite(double value) {
   return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
 }
 
-/// `error` is the standard error of the mean weight; one cluster has none.
-Diagnostics diagnose(const WeightSums& sums, const std::optional<double>& error) {
+/// `error` is the standard error of the mean weight; one cluster has none. `shape` is that of the mean weight.
+Diagnostics diagnose(const WeightSums& sums, const std::optional<double>& error, const Shape& shape, bool clustered,
+                     Warnings& warnings) {
   Diagnostics out;
   const Moments& w = sums.weight;
   const double mean = w.true_mean();
@@ -80,18 +81,19 @@ Diagnostics diagnose(const WeightSums& sums, const std::optional<double>& error)
   const double largest = sums.top.entries[0].weight;
   out.max_weight = if_finite(largest);
   if (w.mean > 0) out.max_weight_share = if_finite(std::ldexp(largest, -w.exponent) / w.mean / w.count);
-  add_weight_warnings(w.count, certain, out);
+  const MeanWeightCheck check{.certain = certain, .groups = clustered ? shape.groups : w.count, .weights = shape};
+  add_weight_warnings(w.count, check, out, warnings);
   return out;
 }
 
 /// What is given of an estimate: numbers beyond the largest double are not. `name` is how warnings call the estimate,
 /// and `beaten` what its limit is to lie below, where anybody asks.
 Estimate finite_estimate(const IntervalInputs& inputs, const std::string& name, const EvaluateOptions& options,
-                         const std::optional<double>& beaten, Diagnostics& diagnostics, Overflows& overflows) {
+                         const std::optional<double>& beaten, Warnings& warnings, Overflows& overflows) {
   Estimate out;
   const PointEstimate& point = inputs.point;
   if (!point.undefined_reason.empty()) {
-    diagnostics.warnings.push_back(fmt::format("{}: {}", name, point.undefined_reason));
+    warnings.add_about({name}, point.undefined_reason);
     return out;
   }
   out.value = if_finite(point.value);
@@ -111,17 +113,15 @@ Estimate finite_estimate(const IntervalInputs& inputs, const std::string& name, 
     if (point.confidence.value_or(0) > 0)
       out.confidence = point.confidence;
     else
-      diagnostics.warnings.push_back(fmt::format(
-          "{}: its bound says nothing about --at-least: with these rows it cannot reach that far at any confidence",
-          name));
+      warnings.add_about(
+          {name},
+          "its bound says nothing about --at-least: with these rows it cannot reach that far at any confidence");
     return out;
   }
   const bool undefined = inputs.critical && std::isnan(*inputs.critical);
   const Bounds bounds = undefined ? Bounds() : interval(options.interval, options.level, inputs);
-  if (!bounds && (undefined || options.interval == IntervalKind::bootstrap)) {
-    diagnostics.warnings.push_back(
-        fmt::format("{}: some bootstrap replicates are undefined, so there is no interval", name));
-  }
+  if (!bounds && (undefined || options.interval == IntervalKind::bootstrap))
+    warnings.add_about({name}, "some bootstrap replicates are undefined, so there is no interval");
   if (!bounds) return out;
   out.low = if_finite(bounds->first);
   out.high = if_finite(bounds->second);
@@ -220,12 +220,13 @@ Estimate likelihood_estimate(const IntervalInputs& inputs, const EvaluateOptions
 }
 
 PolicyReport report_policy(const ReportInputs& in, const std::vector<FinalSums>& finals, std::size_t p,
-                           const KnownBounds& bounds, std::span<const EstimateFacts> facts, IntervalDoubts& doubts) {
+                           const KnownBounds& bounds, std::span<const EstimateFacts> facts, IntervalDoubts& doubts,
+                           Warnings& warnings) {
   PolicyReport out;
   const Moments& weight = finals[p].weights.weight;
   std::optional<double> error = weight.standard_deviation() / std::sqrt(weight.count);
   if (in.clustered) error = in.groups.groups > 1 ? std::optional(doubts.weights->standard_error) : std::nullopt;
-  out.diagnostics = diagnose(finals[p].weights, error);
+  out.diagnostics = diagnose(finals[p].weights, error, *doubts.weights, in.clustered, warnings);
   Overflows overflows;
   std::optional<Estimate> likelihood;
   for (std::size_t e = 0; e < in.chosen[p].size(); ++e) {
@@ -239,7 +240,7 @@ PolicyReport report_policy(const ReportInputs& in, const std::vector<FinalSums>&
     add_value_inputs(estimator, totals, bounds, largest_term_weight(in, estimator, bounds), inputs);
     inputs.outcome = bounds.outcome;
     if (!in.sums.epochs.empty()) inputs.epochs = &in.sums.epochs[p];
-    Estimate one = finite_estimate(inputs, estimator.name, in.options, in.options.at_least, out.diagnostics, overflows);
+    Estimate one = finite_estimate(inputs, estimator.name, in.options, in.options.at_least, warnings, overflows);
     one.estimator = estimator.name;
     one.parameter = inputs.point.parameter ? inputs.point.parameter : shown_parameter(in, finals, p, estimator);
     if (one.low && inputs.shape) doubts.add(estimator.name, *inputs.shape);
@@ -248,8 +249,9 @@ PolicyReport report_policy(const ReportInputs& in, const std::vector<FinalSums>&
     out.estimates.push_back(std::move(one));
   }
   if (std::find(in.chosen[p].begin(), in.chosen[p].end(), &kDmEstimator) != in.chosen[p].end())
-    out.diagnostics.warnings.emplace_back(
-        "dm: its interval knows nothing of the model's bias, which no number of rows removes; dr corrects it");
+    warnings.add_about(
+        {kDmEstimator.name},
+        "its interval knows nothing of the model's bias, which no number of rows removes; dr corrects it");
   // An α that was given may take that much off the weights.
   const bool additive = std::find(in.chosen[p].begin(), in.chosen[p].end(), &kAdditiveEstimator) != in.chosen[p].end();
   if (additive && !in.options.alpha && in.groups.groups > 1) {
@@ -258,10 +260,10 @@ PolicyReport report_policy(const ReportInputs& in, const std::vector<FinalSums>&
     const double label_error = shape_of_label_weights(in.groups, in.totals, p).standard_error;
     // α E[w_k²] for each label, whose variances add up where bits are independent.
     const double taken = in.rules.alpha * (in.num_actions + rows * label_error * label_error);
-    add_label_weight_warning(in.totals[column] / rows, taken, label_error, out.diagnostics);
+    add_label_weight_warning(in.totals[column] / rows, taken, label_error, warnings);
   }
   if (likelihood) out.estimates.push_back(*likelihood);
-  add_overflow_warnings(overflows, out.diagnostics);
+  add_overflow_warnings(overflows, out.diagnostics.max_weight, warnings);
   return out;
 }
 
@@ -290,7 +292,7 @@ DifferenceTotals difference_totals(const ReportInputs& in, const std::vector<Fin
 /// Adds the difference to the report of policy p. What is wrong with either side is said of that side already.
 void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals, std::size_t p,
                     const std::string& baseline_name, const KnownBounds& bounds, std::span<const EstimateFacts> facts,
-                    IntervalDoubts& doubts, PolicyReport& report) {
+                    IntervalDoubts& doubts, Warnings& warnings, PolicyReport& report) {
   const std::vector<const Estimator*> estimators = difference_estimators(in.chosen, in.baseline, p);
   const bool logged = in.baseline.kind == Baseline::Kind::logged;
   DifferenceTotals totals = difference_totals(in, finals, p);
@@ -299,7 +301,7 @@ void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals
   const Moments* given = in.sums.given_difference.data() + p * in.extra.given.size();
   report.difference.emplace();
   report.difference->baseline = baseline_name;
-  Diagnostics unsaid;
+  Warnings unsaid;
   Overflows overflows, unsaid_overflows;
   for (std::size_t e = 0; e < estimators.size(); ++e) {
     const Estimator& estimator = *estimators[e];
@@ -325,7 +327,7 @@ void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals
       inputs.outcome = bounds.outcome;
       if (!in.sums.epoch_differences.empty()) inputs.epochs = &in.sums.epoch_differences[p];
       one = finite_estimate(inputs, name, in.options, in.options.at_least ? std::optional(0.0) : std::nullopt,
-                            inputs.point.undefined_reason.empty() ? unsaid : report.diagnostics,
+                            inputs.point.undefined_reason.empty() ? unsaid : warnings,
                             own_is_whole ? overflows : unsaid_overflows);
       if (one.low && inputs.shape && !doubts.has(estimator.name)) doubts.add_difference(name, *inputs.shape);
     }
@@ -333,7 +335,7 @@ void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals
     one.parameter = shown_parameter(in, finals, p, estimator);
     report.difference->estimates.push_back(std::move(one));
   }
-  add_overflow_warnings(overflows, report.diagnostics);
+  add_overflow_warnings(overflows, report.diagnostics.max_weight, warnings);
 }
 
 }  // namespace
@@ -372,29 +374,26 @@ void report_policies(const ReportInputs& in, const std::vector<NamedPolicy>& pol
   const auto next = [&left](std::size_t count) { return std::exchange(left, left.subspan(count)).first(count); };
   for (std::size_t p = 0; p < policies.size(); ++p) {
     require_within(bounds, finals[p].weights.top.entries[0].weight, policies[p].name);
+    Warnings warnings;
     IntervalDoubts doubts;
     doubts.weights = shape_of_weights(in.groups, in.totals, p);
     PolicyReport& policy =
-        report.policies.emplace_back(report_policy(in, finals, p, bounds, next(in.chosen[p].size()), doubts));
+        report.policies.emplace_back(report_policy(in, finals, p, bounds, next(in.chosen[p].size()), doubts, warnings));
     policy.name = policies[p].name;
     if (in.baseline.kind != Baseline::Kind::none && !in.baseline.is(p)) {
       const std::string name =
           in.baseline.kind == Baseline::Kind::logged ? kLoggedBaseline : policies[in.baseline.policy].name;
       add_difference(in, finals, p, name, bounds, next(difference_estimators(in.chosen, in.baseline, p).size()), doubts,
-                     policy);
+                     warnings, policy);
     }
     if (in.clustered && in.groups.groups < 2 && finals[p].weights.weight.count > 1)
-      policy.diagnostics.warnings.emplace_back(
-          "all rows belong to one cluster: no variance, no standard error and no interval can be given");
-    add_underflow_warning(in.sums.loss, in.reward, policy.diagnostics);
-    // Those there are by now are about weights, losses, or numbers that are not given.
-    bool all = !policy.diagnostics.warnings.empty();
+      warnings.add("all rows belong to one cluster: no variance, no standard error and no interval can be given");
+    add_underflow_warning(in.sums.loss, in.reward, warnings);
     const double rows = finals[p].weights.weight.count;
     if (!bounds.hold_for(in.options.interval))
-      all = add_interval_warnings(doubts, in.clustered, rows, policy.diagnostics) || all;
-    else
-      doubts = {};
-    mark_doubted(doubts, all, policy.difference && agree_everywhere(in.sums.difference[p], rows), policy);
+      add_interval_warnings(doubts, in.clustered, rows, policy.diagnostics, warnings);
+    mark_doubted(warnings, policy.difference && agree_everywhere(in.sums.difference[p], rows), policy);
+    policy.diagnostics.warnings = warnings.texts();
   }
 }
 

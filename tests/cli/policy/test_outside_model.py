@@ -138,7 +138,7 @@ class OutsideModel(ProgramTest):
                     with self.subTest(kind=kind, estimator=one["estimator"]):
                         self.assertLess(one["low"], one["high"])
         said = run("evaluate", data, "--target", "new", "--estimator", "dr", "--interval", "cressie-read", check=2).stderr
-        self.assertIn("estimator 'dr': cressie-read intervals are of the policy's own value", said)
+        self.assertIn("estimator 'dr': cressie-read intervals need unmodified importance weights", said)
 
     def test_bootstrap_and_clusters_see_the_same_spread(self):
         for data in (self.write(self.log, **columns(self.log)),

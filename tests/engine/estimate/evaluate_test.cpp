@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scrm/engine/estimate/estimator.hpp"
+#include "scrm/engine/estimate/ridge_model.hpp"
 #include "scrm/engine/learn/learn.hpp"
 #include "scrm/engine/pass/masked_source.hpp"
 #include "scrm/io/file/error.hpp"
@@ -309,6 +310,44 @@ TEST_CASE("evaluate: warnings for wrong propensities, few effective rows, and on
   CHECK(warns_of(report, "single row"));
   for (std::size_t i = 0; i < 5000; ++i) rows.targets[0][i] = i % 2 == 0 ? 0.4 : 0.6;
   CHECK(evaluate_column(rows).diagnostics.warnings.empty());
+}
+
+TEST_CASE("evaluate: ips is not doubted because dm warns") {
+  Schema schema = continuous_schema(2);
+  const Policy policy = random_policy(PolicyKind::gaussian, schema, 1);
+  LoggedRows rows = own_rows(policy, schema, 3000);
+  for (std::size_t i = 0; i < rows.loss.size(); ++i) rows.loss[i] = std::sin(static_cast<double>(i));
+  MemorySource source = make_source(rows);
+  EvaluateOptions options;
+  options.estimators = {"ips", "dm"};
+  options.model = fit_ridge_model(source, {}, {});
+  const PolicyReport report = evaluate_one(rows, policy, options);
+  CHECK(report.diagnostics.warnings.size() == 1);
+  CHECK(warns_of(report, "dm: its interval knows nothing of the model's bias"));
+  CHECK(!find_estimate(report, "ips").doubted);
+  CHECK(find_estimate(report, "dm").doubted);
+  for (const Estimate& difference : report.difference->estimates) {
+    CAPTURE(difference.estimator);
+    CHECK(difference.doubted == (difference.estimator == "dm"));
+  }
+}
+
+TEST_CASE("evaluate: one undefined estimator leaves the others undoubted, and few effective rows none") {
+  LoggedRows rows = random_rows(multilabel_schema(3), 5000, 4);
+  std::fill(rows.propensity.begin(), rows.propensity.end(), 0.5);
+  for (std::size_t i = 0; i < 5000; ++i) rows.targets[0][i] = i % 2 == 0 ? 0.4 : 0.6;
+  for (double& loss : rows.loss) loss = -std::abs(loss) - 1;
+  EvaluateOptions options;
+  options.estimators = {"ips", "ls"};
+  options.at_least = -1e6;
+  PolicyReport report = evaluate_column(rows, options);
+  CHECK(warns_of(report, "ls: its bound says nothing about --at-least"));
+  CHECK(find_estimate(report, "ls").doubted);
+  CHECK(!find_estimate(report, "ips").doubted);
+  for (std::size_t i = 0; i < 5000; ++i) rows.targets[0][i] = i == 77 ? 0.5 : 1e-7;
+  report = evaluate_column(rows, options);
+  CHECK(find_estimate(report, "ls").doubted);
+  CHECK(find_estimate(report, "ips").doubted);
 }
 
 TEST_CASE("evaluate: what makes no sense is an error of its kind") {

@@ -18,6 +18,13 @@ constexpr double kFewDecide = 0.4, kTinyLog = 0.12, kPerGroup = 0.0014, kEven = 
 constexpr double kFewEvents = 0.16, kEvents = 1.15, kFewDiffer = 0.5, kFewExpected = 1.5;
 constexpr double kFewDisagree = 0.2;  // of the weights
 
+// Of the mean weight: beyond these a few heavy weights make it; the level of the interval is that of three standard
+// errors.
+constexpr double kSkewedMean = 0.2, kHeavyMean = 0.06, kOffLevel = 0.9973;
+// Rows of a kind that is one in n / 3 are all missing from n rows once in twenty times. Their weights may be four times
+// the largest that was seen, and the share of that tells whether the mean is known at all.
+constexpr double kUnseenRows = 3, kHeaviest = 4, kMostOfOne = 0.1;
+
 // Effective rows, and the share of all rows above which the policy is near the logged one.
 constexpr double kVeryFew = 40, kVeryFewNear = 0.8, kFew = 100, kFewNear = 0.35, kFewCarry = 0.06;
 constexpr double kSmallShare = 0.06, kHeavyWeights = 0.03;
@@ -74,6 +81,19 @@ bool hides_large_terms(const Shape& shape) {
 
 bool is_difference_doubtful(const Shape& shape, const Shape& weights) {
   return shape.varies() && (shape.concentration > kFewDiffer || weights.concentration > kFewDisagree);
+}
+
+bool has_heavy_weights(const Shape& weights) {
+  return std::abs(weights.skewness) > kSkewedMean || weights.concentration > kHeavyMean;
+}
+
+bool is_mean_weight_off(const MeanWeight& seen, const Shape& weights) {
+  const double error = std::abs(seen.mean - 1) / std::abs(seen.z);
+  const auto [low, high] = automatic_interval(seen.mean, weights, error, seen.groups - 1, kOffLevel);
+  if (low <= 1 && 1 <= high) return false;
+  if (seen.mean > 1 || !has_heavy_weights(weights)) return true;
+  const double unseen = seen.groups * (1 - seen.mean) / kUnseenRows;
+  return seen.largest_share < kMostOfOne && unseen > kHeaviest * std::max(seen.largest, 1.0);
 }
 
 bool are_weights_doubtful(const Shape& weights, double effective_rows, double rows) {

@@ -28,6 +28,22 @@ bool hides_large_terms(const Shape& shape);
 /// rows make up most of how the weights differ: of what the policy does otherwise, those are all that is seen.
 bool is_difference_doubtful(const Shape& shape, const Shape& weights);
 
+/// Whether heavy weights are so few among the rows that others may be missing from them, which lowers the mean weight.
+bool has_heavy_weights(const Shape& weights);
+
+/// A mean weight that lies more than three standard errors from one.
+struct MeanWeight {
+  double mean = 0, z = 0;
+  double groups = 0;         ///< rows, or clusters
+  double largest = 0;        ///< weight
+  double largest_share = 0;  ///< of it in all weights
+};
+/// Whether chance does not explain that: one lies outside of the automatic interval of as many standard errors. Where
+/// heavy weights are few and their mean is low, rows that are missing by chance may be all there is to it: they are
+/// not taken to weigh more than four times the largest weight seen, and nothing is said where one row holds a tenth of
+/// the weight. With right propensities about one log in a hundred is taken to be off, of tens of rows as well.
+bool is_mean_weight_off(const MeanWeight& seen, const Shape& weights);
+
 /// Whether the weights are so concentrated that rows not seen yet could change everything: fewer than 100 effective
 /// rows (or clusters) of which few carry most, or a small share of all of them with heavy ones among them.
 bool are_weights_doubtful(const Shape& weights, double effective_rows, double rows);

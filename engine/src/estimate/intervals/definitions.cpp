@@ -5,9 +5,8 @@ namespace {
 
 // In the order of the enumeration.
 constexpr IntervalDefinition kDefinitions[] = {
-    {IntervalKind::automatic, "auto",
-     "normal where that is right, wider where the terms are skewed, else with a warning"},
-    {IntervalKind::normal, "normal", "rows are many and no few of them decide"},
+    {IntervalKind::automatic, "auto", "normal when adequate, wider when the estimate is skewed; warns otherwise"},
+    {IntervalKind::normal, "normal", "with many rows, none of which dominates"},
     {IntervalKind::student, "student", "the same with tens of rows"},
     {IntervalKind::bernstein, "bernstein", "always, within --outcome-range and --max-weight; wide"},
     {IntervalKind::bootstrap, "bootstrap", "outcomes are moderately skewed: quantiles of resampled estimates"},

@@ -174,10 +174,9 @@ std::string inapplicable_interval_reason(IntervalKind kind, const Estimator& est
   const bool of_value = kind == IntervalKind::cressie_read || kind == IntervalKind::clopper_pearson ||
                         (kind == IntervalKind::sequence && bounded);
   if (of_value && !policy_value)
-    return fmt::format("{} intervals are of the policy's own value, by weights that average to one: take ips or snips",
-                       name);
+    return fmt::format("{} intervals need unmodified importance weights; use ips or snips", name);
   if (kind == IntervalKind::bernstein && bounded && !known_range)
-    return fmt::format("the bounds given say nothing of its terms: take another estimator, or {} without them", name);
+    return "--outcome-range and --max-weight do not bound this estimator's terms";
   return {};
 }
 
