@@ -41,14 +41,28 @@ FinalDifference add_held_rows(const DifferenceSums& sums, const WeightOptions& r
   return out;
 }
 
-bool agree_everywhere(const DifferenceSums& sums, double rows) {
-  constexpr double kRounding = 1e-12;  // of a weight
+namespace {
+
+// Of a weight: what exponentials and logarithms leave, and what propensities lose that went through text.
+constexpr double kComputed = 1e-12, kRecorded = 1e-9;
+
+}  // namespace
+
+bool agree_everywhere(const DifferenceSums& sums, double rows, bool logged) {
+  const double rounding = logged ? kRecorded : kComputed;
   double squares = std::ldexp(sums.squared_difference.weight, 2 * sums.squared_difference.exponent);
   for (int h = 0; h < sums.held.count; ++h) {
     const PairedRow& row = sums.held.rows[static_cast<std::size_t>(h)];
     squares += (row.weight - row.baseline) * (row.weight - row.baseline);
   }
-  return squares <= kRounding * kRounding * rows;
+  return squares <= rounding * rounding * rows;
+}
+
+bool is_rounding(const PointEstimate& difference, double rows, const Moments& loss) {
+  if (!difference.undefined_reason.empty()) return false;
+  const double size = std::hypot(loss.true_mean(), rows > 1 ? loss.standard_deviation() : 0.0);
+  const double spread = rows > 1 ? difference.standard_error * std::sqrt(rows) : 0.0;
+  return std::hypot(difference.value, spread) <= kRecorded * size;
 }
 
 }  // namespace scrm

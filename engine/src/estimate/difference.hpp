@@ -35,7 +35,11 @@ struct FinalDifference {
 FinalDifference add_held_rows(const DifferenceSums& sums, const WeightOptions& rules, const DifferenceClips& clips,
                               bool logged);
 
-/// Whether both sides of a difference have the same weights in every row: it is zero then, whatever the losses are.
-bool agree_everywhere(const DifferenceSums& sums, double rows);
+/// Whether both sides of a difference have the same weights in every row, as far as rounding goes: it is zero then,
+/// whatever the losses are. `logged`: one side are the logged actions, and recorded propensities were rounded as well.
+bool agree_everywhere(const DifferenceSums& sums, double rows, bool logged);
+
+/// Whether an estimate of sides that agree everywhere is rounding alone.
+bool is_rounding(const PointEstimate& difference, double rows, const Moments& loss);
 
 }  // namespace scrm

@@ -301,6 +301,7 @@ void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals
   const Moments* given = in.sums.given_difference.data() + p * in.extra.given.size();
   report.difference.emplace();
   report.difference->baseline = baseline_name;
+  const bool same = agree_everywhere(totals.sums, totals.rows, logged);
   Warnings unsaid;
   Overflows overflows, unsaid_overflows;
   for (std::size_t e = 0; e < estimators.size(); ++e) {
@@ -317,6 +318,8 @@ void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals
     if (totals.policy.undefined_reason.empty() && totals.baseline.undefined_reason.empty()) {
       const std::string name = difference_name(estimator.name, baseline_name);
       IntervalInputs inputs{.rows = totals.rows, .point = difference_point(estimator)(totals)};
+      const bool zero = same && is_rounding(inputs.point, totals.rows, totals.loss);
+      if (zero) inputs.point = {};
       add_facts(in, facts[e], inputs);
       if (facts[e].whole_shape) {
         DifferenceTotals whole = totals;
@@ -325,6 +328,7 @@ void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals
       }
       add_difference_inputs(estimator, totals, bounds, logged, inputs);
       inputs.outcome = bounds.outcome;
+      if (zero) set_to_zero(inputs);
       if (!in.sums.epoch_differences.empty()) inputs.epochs = &in.sums.epoch_differences[p];
       one = finite_estimate(inputs, name, in.options, in.options.at_least ? std::optional(0.0) : std::nullopt,
                             inputs.point.undefined_reason.empty() ? unsaid : warnings,
@@ -392,7 +396,8 @@ void report_policies(const ReportInputs& in, const std::vector<NamedPolicy>& pol
     const double rows = finals[p].weights.weight.count;
     if (!bounds.hold_for(in.options.interval))
       add_interval_warnings(doubts, in.clustered, rows, policy.diagnostics, warnings);
-    mark_doubted(warnings, policy.difference && agree_everywhere(in.sums.difference[p], rows), policy);
+    const bool logged = in.baseline.kind == Baseline::Kind::logged;
+    mark_doubted(warnings, policy.difference && agree_everywhere(in.sums.difference[p], rows, logged), policy);
     policy.diagnostics.warnings = warnings.texts();
   }
 }

@@ -211,6 +211,50 @@ TEST_CASE("difference: the policy that logged the rows differs from them by exac
   }
 }
 
+TEST_CASE("difference: propensities that were rounded in their last digits leave nothing of a policy's own logs") {
+  LoggedRows rows = gaussian_rows(5000, 3, 10);
+  rows.schema.targets = {"same"};
+  rows.targets = {std::vector<double>(rows.loss.size(), 1.0)};
+  for (std::size_t i = 0; i < rows.loss.size(); ++i) {
+    rows.targets[0][i] = 0.1 + 0.8 * static_cast<double>(i) / 5000;
+    rows.propensity[i] = rows.targets[0][i] * (1 - 2e-10 * static_cast<double>(i % 3));
+  }
+  for (const IntervalKind kind : {IntervalKind::automatic, IntervalKind::student, IntervalKind::bootstrap,
+                                  IntervalKind::cressie_read, IntervalKind::bernstein}) {
+    MemorySource source = make_source(rows);
+    EvaluateOptions options;
+    options.estimators = {"ips", "snips"};
+    options.interval = kind;
+    options.at_least = 0;
+    const EvaluationReport report = evaluate(source, {{"same", make_target_column_policy(0)}}, options, {});
+    for (const char* name : {"ips", "snips"}) {
+      CAPTURE(name);
+      CAPTURE(definition_of(kind).name);
+      const Estimate& difference = find_difference(report.policies[0], name);
+      CHECK(difference.value == 0.0);
+      CHECK(difference.standard_error == 0.0);
+      CHECK(value_or_nan(difference.low) <= 0.0);
+      CHECK(value_or_nan(difference.high) >= 0.0);
+      CHECK(difference.confidence == doctest::Approx(0.5));
+      CHECK(!difference.doubted);
+    }
+  }
+}
+
+TEST_CASE("difference: one row in a thousand that differs is no rounding, however large the losses of others are") {
+  LoggedRows rows = gaussian_rows(5000, 3);
+  rows.schema.targets = {"other"};
+  rows.targets = {std::vector<double>(rows.loss.size(), 1.0)};
+  for (std::size_t i = 0; i < rows.loss.size(); ++i) {
+    rows.propensity[i] = 1;
+    if (i % 1000 == 0) rows.targets[0][i] = 1 - 1e-6;
+    if (i % 1000 == 1) rows.loss[i] = 1e12;
+  }
+  MemorySource source = make_source(rows);
+  const EvaluationReport report = evaluate(source, {{"other", make_target_column_policy(0)}}, {}, {});
+  CHECK(value_or_nan(find_difference(report.policies[0], "ips").value) != 0.0);
+}
+
 TEST_CASE("difference: two nearly equal policies keep the digits of their difference, far from zero losses") {
   const LoggedRows rows = gaussian_rows(20000, 4, 1e6);
   MemorySource source = make_source(rows);

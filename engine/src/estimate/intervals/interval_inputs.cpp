@@ -60,7 +60,7 @@ void require_within(const KnownBounds& bounds, double largest_weight, const std:
   constexpr double kRounding = 1e-9;  // of a ratio of probabilities that is just the bound
   if (!(largest_weight > bounds.max_weight * (1 + kRounding))) return;
   throw Error(ErrorKind::data,
-              fmt::format("a weight of {} lies above --max-weight {}: that is no bound of its weights", largest_weight,
+              fmt::format("a weight of {} exceeds --max-weight {}; give a larger --max-weight", largest_weight,
                           bounds.max_weight),
               {.file = policy});
 }
@@ -177,6 +177,19 @@ void add_difference_inputs(const Estimator& estimator, const DifferenceTotals& t
   inputs.epoch_mean = (term - bounds.centre() * control) / totals.rows;
   inputs.term_bounds = {.mean = width, .term = std::max(-lowest, highest) * width / 2};
   if (bounds.outcome_given) inputs.limits = OutcomeRange{-width, width};
+}
+
+void set_to_zero(IntervalInputs& inputs) {
+  inputs.point.value = inputs.point.standard_error = 0;
+  inputs.whole.reset();
+  if (inputs.shape) inputs.shape = Shape{.groups = inputs.shape->groups};
+  if (inputs.bootstrap) inputs.bootstrap = ReplicateFacts{.bounds = {0, 0}, .share_below = 0.5};
+  if (inputs.controlled) {
+    inputs.controlled->mean_control = inputs.controlled->mean_term = 0;
+    inputs.controlled->square = {};
+  }
+  if (inputs.bounded) inputs.bounded->mean = 0;
+  inputs.epoch_mean = 0;
 }
 
 }  // namespace scrm

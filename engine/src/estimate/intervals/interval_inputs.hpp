@@ -41,4 +41,8 @@ void add_value_inputs(const Estimator& estimator, const PolicyTotals& totals, co
 void add_difference_inputs(const Estimator& estimator, const DifferenceTotals& totals, const KnownBounds& bounds,
                            bool logged, IntervalInputs& inputs);
 
+/// For a difference whose sides agree everywhere: what an exact copy has, in place of rounding. Of `point`, which is
+/// zero already, the range may be one that bounds give.
+void set_to_zero(IntervalInputs& inputs);
+
 }  // namespace scrm
