@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "archive/journal_file.hpp"
-#include "archive/run_serialization.hpp"
 #include "file/fields.hpp"
+#include "scrm/io/archive/run_serialization.hpp"
 #include "support/files.hpp"
 #include "support/runs.hpp"
 
