@@ -311,7 +311,7 @@ TEST_CASE("logistic: what makes no sense is refused by name") {
   CHECK_THROWS_WITH_AS(fit_logistic_cv(data, rows, {}, 5, {}), doctest::Contains("no value of c to choose from"),
                        Error);
   CHECK_THROWS_WITH_AS(fit_logistic_cv(data, rows, std::vector<double>{1}, 1, {}),
-                       doctest::Contains("cross-validation needs at least 2"), Error);
+                       doctest::Contains("cross-validation needs at least 2 folds, not 1"), Error);
   CHECK_THROWS_WITH_AS(fit_logistic(data, std::vector<std::int64_t>{10}, {}), doctest::Contains("row 10"), Error);
   LabelledData huge = data;
   for (double& x : huge.context) x *= 1e200;

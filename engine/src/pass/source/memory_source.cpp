@@ -17,8 +17,8 @@ class NoGroup final : public BlockGroup {};
 void require_no_gaps(std::int64_t held, std::int64_t rows) {
   if (held == rows) return;
   throw Error(ErrorKind::usage,
-              fmt::format("only {} of {} rows passed the audit: such a source cannot grow, nor others "
-                          "by it; leave the bad rows out of its files first",
+              fmt::format("only {} of {} rows passed the audit: rows can be appended neither to nor from such a "
+                          "source; leave the bad rows out of its files first",
                           held, rows));
 }
 
