@@ -117,7 +117,10 @@ void add_evaluate_command(CLI::App& program, Ranks& ranks) {
       ->delimiter(',')
       ->type_name("LIST");
   app.add_option("--clip", command->clip, "M of `clipped`; auto is the fifth-largest weight")->type_name("X|auto");
-  app.add_option("--alpha", command->alpha, "alpha in the formulas below; auto is one over the rows")
+  app.add_option(
+         "--alpha", command->alpha,
+         "alpha in the formulas below, and lambda of `ls`; auto is one over the rows, for `ls` the lambda of the least "
+         "bound")
       ->type_name("X|auto");
   app.add_option(
          "--model", command->request.model,
