@@ -70,8 +70,9 @@ void add_held_out(Source& source, const RowMask& held_out, const LearnReport& re
   EvaluateOptions options;
   options.estimators = {request.estimator};
   options.model = report.model;
-  options.alpha = report.alpha;
-  if (report.clip > 0) options.clip = report.clip;
+  // As evaluate --holdout-of has them: what is chosen automatically is chosen for the rows that are judged.
+  options.alpha = request.options.alpha;
+  options.clip = request.options.clip;
   options.skip_bad_rows = request.options.skip_bad_rows;
   MaskedSource rows(source, held_out);
   const std::vector<NamedPolicy> policies = {

@@ -167,6 +167,14 @@ class Exploration(ProgramTest):
         self.assertGreater(whole["rows"], judged["rows"])
         self.assertRegex(whole["policies"][0]["diagnostics"]["warnings"][0], "learned from these rows.*--holdout-of")
 
+    def test_held_out_rows_are_judged_as_learn_judged_them_by_whatever_estimator(self):
+        policy = self.dir / "p.toml"
+        for estimator in ("ips-ix", "clipped", "snips"):
+            held_out = run_json("learn", self.data, "--lambda", 1, "--estimator", estimator, "--out", policy, "--overwrite")["held_out"]
+            judged = run_json("evaluate", self.data, "--holdout-of", policy, "--estimator", estimator)["policies"][0]["estimates"][0]
+            for key in ("value", "stderr", "low", "high"):
+                self.assertEqual(held_out[key], judged[key], (estimator, key))
+
     def test_files_in_another_order_are_not_taken_for_held_out_ones(self):
         files = [shop_log(self.dir / f"{i}.h5", outcome="reward", seed=i) for i in range(5)]
         policy = self.dir / "p.toml"
