@@ -80,7 +80,7 @@ void run_evaluate(EvaluateCommand& command) {
   load_policies(command);
   const Evaluated result = evaluate_dataset(request, std::move(dataset), command.common.task());
 
-  const EvaluationContext context{result.outcome, watch.seconds(), command.common.threads};
+  const EvaluationContext context{result.outcome, watch.seconds(), command.common.threads, result.warnings};
   if (command.common.json) {
     fmt::print("{}\n", json_text(evaluation_json(result.report, result.options, context, result.histograms)));
   } else {

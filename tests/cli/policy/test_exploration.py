@@ -198,10 +198,8 @@ class Exploration(ProgramTest):
         policy = self.dir / "p.toml"
         run("learn", january, february, "--lambda", 1, "--out", policy)
         for data in ([january, february], [february, january], [february], [january]):
-            said = self.training_warnings(policy, *data)
-            self.assertRegex(said[0], "learned from these rows.*--holdout-of .*p.toml")
-            self.assertEqual("all the data" in said[0], len(data) == 1, said)
-        self.assertRegex(self.training_warnings(policy, march, february)[0], "from 3,000 of these rows.*on other rows")
+            self.assertIn("learned from these rows", self.training_warnings(policy, *data)[0])
+        self.assertRegex(self.training_warnings(policy, march, february)[0], "from 3,000 of these 6,000 rows.*on other rows")
         # As many rows, and even some of the same numbers, are no reason for a word.
         self.assertEqual(self.training_warnings(policy, march), [])
         # The same rows in other forms: another order of columns, sparse; turned into losses they are still the same.
@@ -234,7 +232,7 @@ class Exploration(ProgramTest):
         self.assertIn("these are others", run("evaluate", other, "--holdout-of", policy, check=1).stderr)
         self.assertEqual(run_json("evaluate", other, "--policy", policy)["policies"][0]["diagnostics"]["warnings"], [])
         grown = run_json("evaluate", self.data, other, "--policy", policy)["policies"][0]["diagnostics"]["warnings"]
-        self.assertIn("first of these rows", grown[0])
+        self.assertIn("3,000 of these 6,000 rows", grown[0])
         hand = self.dir / "h.toml"
         hand.write_text('kind = "uniform"\n')
         self.assertIn("does not say", run("evaluate", self.data, "--holdout-of", hand, check=1).stderr)
