@@ -33,6 +33,7 @@
 #include "scrm/io/file/spelling.hpp"
 #include "scrm/io/import/csv_contexts.hpp"
 #include "task/acted_csv.hpp"
+#include "task/unnamed_inputs.hpp"
 
 namespace scrm {
 namespace {
@@ -336,6 +337,9 @@ void act(const ActCommand& command, const Policy& written, const ContextFiles& f
   if (!hidden.empty()) print_warning(hidden, command.common.quiet);
   if (!contexts.schema().unnamed_columns.empty())
     print_warning(unnamed_columns_warning(contexts.schema()), command.common.quiet);
+  const std::string unnamed =
+      unnamed_inputs_warning(written, command.policy, contexts.schema(), command.inputs.paths.front());
+  if (!unnamed.empty()) print_warning(unnamed, command.common.quiet);
 }
 
 void run_act(ActCommand command) {

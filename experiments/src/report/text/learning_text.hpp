@@ -28,11 +28,12 @@ struct LearnContext {
   Moments loss;                           ///< of the rows learned from
   std::string estimator;
   Penalty penalty = Penalty::se;
-  bool chose_l2 = false;                 ///< l2 by auto
-  bool tuned = false;                    ///< residuals were shrunk by the report's shrinkage
-  bool centred = false;                  ///< losses were taken less their mean
-  std::optional<double> min_scale = {};  ///< set: the scale was learned, and not below this
-  bool chose_scale = false;              ///< the scale is half of the logged actions' spread
+  bool chose_l2 = false;                   ///< l2 by auto
+  bool tuned = false;                      ///< residuals were shrunk by the report's shrinkage
+  bool centred = false;                    ///< losses were taken less their mean
+  std::optional<double> min_scale = {};    ///< set: the scale was learned, and not below this
+  bool chose_scale = false;                ///< the scale is half of the logged actions' spread
+  std::vector<std::string> data_warnings;  ///< said already, of the rows rather than of a policy
   double holdout = 0;
   std::int64_t held_out_rows = 0;
   bool streamed = false;
