@@ -245,7 +245,9 @@ void add_objective_options(CLI::App& app, LearnCommand& command) {
          "What auto chooses from; default 0 and 1e-6 to 1e-2 standard deviations of the losses, in powers of ten")
       ->delimiter(',')
       ->type_name("LIST");
-  app.add_option("--alpha", command.alpha, "alpha in the formulas below; auto is one over the rows")
+  app.add_option(
+         "--alpha", command.alpha,
+         "alpha in the formulas below, and lambda of `ls`; auto is one over the rows, for `ls` one over their root")
       ->type_name("X|auto");
   app.add_option("--clip", command.clip, "M of `clipped`; auto is the start policy's fifth-largest weight")
       ->type_name("X|auto");

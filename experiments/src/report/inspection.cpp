@@ -204,6 +204,7 @@ std::vector<std::string> remarks(const Inspection& inspection) {
   remark_on_actions(inspection, out);
   remark_on_propensities(inspection, out);
   if (!schema.unnamed_columns.empty()) out.push_back(unnamed_columns_warning(schema));
+  out.insert(out.end(), inspection.copies.begin(), inspection.copies.end());
   if (summary.rows > 1 && summary.loss.lowest == summary.loss.highest) {
     out.push_back(fmt::format("every {} is {}: there is nothing to compare policies by",
                               to_string(schema.outcome.value_or(Outcome::loss)), summary.loss.lowest));

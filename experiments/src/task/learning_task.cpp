@@ -18,6 +18,7 @@
 #include "scrm/io/file/spelling.hpp"
 #include "task/learning_rows.hpp"
 #include "task/learning_start.hpp"
+#include "task/unnamed_inputs.hpp"
 
 namespace scrm {
 namespace {
@@ -72,8 +73,9 @@ void add_held_out(Source& source, const RowMask& held_out, const LearnReport& re
   EvaluateOptions options;
   options.estimators = {request.estimator};
   options.model = report.model;
-  options.alpha = report.alpha;
-  if (report.clip > 0) options.clip = report.clip;
+  // As evaluate --holdout-of has them: what is chosen automatically is chosen for the rows that are judged.
+  options.alpha = request.options.alpha;
+  options.clip = request.options.clip;
   options.skip_bad_rows = request.options.skip_bad_rows;
   MaskedSource rows(source, held_out);
   const std::vector<NamedPolicy> policies = {
@@ -140,7 +142,14 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
   const Schema& schema = rows.schema();
   Learned learned;
   LearnContext& context = learned.context;
-  if (!schema.unnamed_columns.empty()) task.warning(unnamed_columns_warning(schema));
+  const auto say = [&task, &context](const std::string& warning) {
+    if (warning.empty()) return;
+    task.warning(warning);
+    context.data_warnings.push_back(warning);
+  };
+  say(unnamed_columns_warning(schema));
+  for (const std::string& warning : rows.fingerprints().copies) say(warning);
+  if (request.start) say(unnamed_inputs_warning(request.start->policy, request.start->name, rows.dataset()));
   context.streamed = rows.streamed();
   context.outcome = schema.outcome.value_or(Outcome::loss);
 
@@ -157,10 +166,10 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
   const Training training{.rows = source.rows(),
                           .holdout = request.holdout,
                           .seed = options.seed,
-                          .begins = rows.fingerprint(),
+                          .begins = rows.fingerprints().begins,
                           .by_cluster = unit == SplitUnit::cluster,
-                          .sample = rows.sample(),
-                          .shards = rows.shards()};
+                          .sample = rows.fingerprints().sample,
+                          .shards = rows.fingerprints().shards};
   const RowMask train = training_rows(source, unit, request.holdout, options.seed, task.pass("splitting"));
   const RowMask held_out = ~train;
   context.held_out_rows = held_out.count();

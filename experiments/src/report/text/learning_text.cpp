@@ -104,7 +104,9 @@ Json outcome_json(const LearnOutcome& outcome, const LearnContext& context) {
   if (context.min_scale || context.chose_scale) json["scale"] = learned.policy.scale;
   if (outcome.held_out) json["held_out"] = held_out_json(outcome, context);
   if (outcome.exploration) json["exploration"] = exploration_json(outcome);
-  json["warnings"] = learning_warnings(outcome, context);
+  std::vector<std::string> warnings = context.data_warnings;
+  for (const std::string& warning : learning_warnings(outcome, context)) warnings.push_back(warning);
+  json["warnings"] = std::move(warnings);
   json["out"] = outcome.path;
   return json;
 }

@@ -37,6 +37,7 @@ struct LearnContext {
   bool started = false;                        ///< from a policy that was given, which fixes scale and epsilon
   std::vector<std::int64_t> action_counts;     ///< of the rows learned from, by category; else empty
   std::vector<std::string> constant_features;  ///< that never vary in the rows learned from
+  std::vector<std::string> data_warnings;      ///< said already, of the rows rather than of a policy
   double holdout = 0;
   std::int64_t held_out_rows = 0;
   bool streamed = false;
