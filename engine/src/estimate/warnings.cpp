@@ -18,6 +18,12 @@ constexpr double kLargeRowShare = 0.1;
 // Weights beyond this are to blame themselves for what overflows.
 constexpr double kHugeWeight = 1e100;
 
+/// Weights that hardly vary are as many standard errors away as rounding likes.
+std::string errors_away(double z) {
+  constexpr double kMost = 1000;
+  return std::abs(z) > kMost ? "more than 1,000" : fmt::format("{:.1f}", std::abs(z));
+}
+
 }  // namespace
 
 void add_overflow_warnings(const Overflows& overflows, Diagnostics& diagnostics) {
@@ -140,7 +146,7 @@ void add_weight_warnings(double rows, bool certain, Diagnostics& diagnostics) {
                     "never takes some "
                     "actions that this policy takes",
                     diagnostics.mean_weight.value_or(NAN),
-                    certain ? "" : fmt::format(" ({:.1f} standard errors away)", std::abs(z))));
+                    certain ? "" : fmt::format(" ({} standard errors away)", errors_away(z))));
   }
   diagnostics.small_ess = diagnostics.ess && *diagnostics.ess < kSmallEssShare * rows;
   if (diagnostics.small_ess) {

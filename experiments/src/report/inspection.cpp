@@ -7,6 +7,7 @@
 #include <map>
 
 #include "report/terminal.hpp"
+#include "scrm/io/shard/unlogged_actions.hpp"
 
 namespace scrm {
 
@@ -129,8 +130,9 @@ void remark_on_actions(const Inspection& inspection, std::vector<std::string>& o
     if (summary.action_counts[k] == 0) never.push_back(action_name(inspection.schema, k));
   }
   if (!never.empty()) {
-    out.push_back(fmt::format("{} never {}: {}; nothing can be said about policies that choose {}",
-                              labels ? "labels" : "actions", labels ? "set" : "taken", listed(never),
+    const std::string hint = labels ? "" : first_action_hint(summary.action_counts, inspection.schema.action_names);
+    out.push_back(fmt::format("{} never {}: {}{}; nothing can be said about policies that choose {}",
+                              labels ? "labels" : "actions", labels ? "set" : "taken", listed(never), hint,
                               never.size() == 1 ? "it" : "them"));
   }
   const std::string off = weights_off_one(summary.uniform_weight);

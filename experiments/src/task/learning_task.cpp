@@ -6,11 +6,13 @@
 
 #include "report/clock.hpp"
 #include "report/enum_names.hpp"
+#include "report/inspection.hpp"
 #include "report/version.hpp"
 #include "scrm/engine/pass/masked_source.hpp"
 #include "scrm/engine/pass/row_split.hpp"
 #include "scrm/engine/policy/exploration.hpp"
 #include "scrm/engine/policy/match_names.hpp"
+#include "scrm/engine/policy/policy_kind.hpp"
 #include "scrm/engine/schedule/threads.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/spelling.hpp"
@@ -120,8 +122,10 @@ void require_valid(const LearningRequest& request) {
   if (!(request.holdout >= 0 && request.holdout < 1))
     throw Error(ErrorKind::usage, fmt::format("--holdout is {}, but must lie in [0, 1)", request.holdout));
   // A uniform policy has nothing to learn, and files of policies with parameters do not take it for one of these.
-  if (!(request.epsilon >= 0 && request.epsilon < 1))
-    throw Error(ErrorKind::usage, fmt::format("--epsilon is {}, but must lie in [0, 1)", request.epsilon));
+  if (request.epsilon && !(*request.epsilon >= 0 && *request.epsilon < 1))
+    throw Error(ErrorKind::usage, fmt::format("--epsilon is {}, but must lie in [0, 1)", *request.epsilon));
+  // Where the start fixes the kind, or the data does, it is not known yet.
+  if (!request.kind.empty() && !request.start) require_options_of_kind(request, policy_kind(PolicyKind(request.kind)));
   require_valid(request.options);
 }
 
@@ -151,7 +155,9 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
 
   // Nothing that comes later helps where not even a block fits.
   require_pass_fits(source, task.pass("reading"), rows.fourier() ? "a smaller --width" : "data with fewer features");
-  const auto [start, min_scale, chose_scale] = learning_start(source, request, task);
+  const auto [start, min_scale, chose_scale, logged_spread] = learning_start(source, request, task);
+  context.logged_spread = logged_spread;
+  context.started = request.start.has_value();
   options.min_scale = context.min_scale = min_scale;
   context.chose_scale = chose_scale;
   context.centred = options.rules.centre_losses;
@@ -181,6 +187,12 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
     if (context.held_out_rows > 0) add_held_out(source, held_out, learned.report, request, task, outcome);
     learned.policies.push_back(with_names(found.policy, rows, training));
     learned.outcomes.push_back(std::move(outcome));
+  }
+  context.action_counts = learned.report.action_counts;
+  for (const std::int64_t feature : learned.report.constant_features) {
+    // Those of a feature map follow the data's own.
+    if (feature < schema.features)
+      context.constant_features.push_back(feature_name(schema, static_cast<std::size_t>(feature)));
   }
   context.labels = schema.action_kind == ActionKind::multilabel;
   context.action_names = schema.action_names;

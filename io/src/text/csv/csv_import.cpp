@@ -327,6 +327,11 @@ ImportResult import_csv(const CsvImport& asked, const BytesProgress& progress) {
   for (std::string& warning : substitution_warnings(encoding, rows.substitutions(), result.rows))
     result.warnings.push_back(std::move(warning));
   for (std::string& warning : rows.date_warnings(encoding)) result.warnings.push_back(std::move(warning));
+  // An encoding knows the actions of other files too.
+  if (const std::string warning =
+          unlogged_numbers_warning(shards.action_counts(), columns.schema, import.num_actions > 0);
+      !known && !warning.empty())
+    result.warnings.push_back(warning);
   result.encoding_written = writes_encoding;
   return result;
 }
