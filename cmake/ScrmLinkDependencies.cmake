@@ -1,19 +1,34 @@
-# The libraries that whoever links scrm links too. Read by the build and, installed, by find_package(scrm).
+# The libraries that whoever links scrm links too. Read by the build and, installed, by find_package(scrm), which is to say
+# what is missing rather than to stop whoever can do without scrm.
+macro(scrm_link_dependency name)
+  if(CMAKE_FIND_PACKAGE_NAME STREQUAL "scrm")
+    find_dependency(${name})
+  else()
+    find_package(${name} REQUIRED)
+  endif()
+endmacro()
+
 include(CMakeFindDependencyMacro)
-find_dependency(Threads)
-find_dependency(TBB)
-find_dependency(HWY)
-find_dependency(fmt)
-find_dependency(tomlplusplus)
+scrm_link_dependency(Threads)
+scrm_link_dependency(TBB)
+scrm_link_dependency(HWY)
+scrm_link_dependency(fmt)
+scrm_link_dependency(tomlplusplus)
 
 # scrm_found_library(NAME HEADER LIBRARY... ): scrm_found::NAME, for libraries that bring no package file of their own;
 # the first LIBRARY that is there.
 macro(scrm_found_library name header)
   find_path(SCRM_${name}_INCLUDE ${header} PATH_SUFFIXES hdf5/serial openblas openblas-pthread)
-  find_library(SCRM_${name}_LIBRARY NAMES ${ARGN} NAMES_PER_DIR PATH_SUFFIXES hdf5/serial)
+  find_library(SCRM_${name}_LIBRARY NAMES ${ARGN} NAMES_PER_DIR PATH_SUFFIXES hdf5/serial openblas-pthread)
   mark_as_advanced(SCRM_${name}_INCLUDE SCRM_${name}_LIBRARY)
   if(NOT SCRM_${name}_INCLUDE OR NOT SCRM_${name}_LIBRARY)
-    message(FATAL_ERROR "scrm needs ${header} and its library (one of: ${ARGN}); see README, \"Build\"")
+    set(scrm_missing "scrm needs ${header} and its library (one of: ${ARGN}); see README, \"Build\"")
+    if(NOT CMAKE_FIND_PACKAGE_NAME STREQUAL "scrm")
+      message(FATAL_ERROR "${scrm_missing}")
+    endif()
+    set(scrm_FOUND FALSE)
+    set(scrm_NOT_FOUND_MESSAGE "${scrm_missing}")
+    return()
   endif()
   if(NOT TARGET scrm_found::${name})
     add_library(scrm_found::${name} UNKNOWN IMPORTED)

@@ -23,6 +23,7 @@ install(FILES ${PROJECT_BINARY_DIR}/scrm.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/m
 install(FILES ${PROJECT_BINARY_DIR}/scrm DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${PROJECT_BINARY_DIR}/_scrm DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 install(EXPORT scrm_targets FILE scrm-targets.cmake NAMESPACE scrm:: DESTINATION ${scrm_package_dir})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/scrm-config.cmake.in

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "archive/run_serialization.hpp"
+#include "scrm/io/archive/run_serialization.hpp"
 #include "scrm/io/shard/audit.hpp"
 #include "scrm/io/shard/block_buffer.hpp"
 #include "scrm/io/shard/dataset.hpp"

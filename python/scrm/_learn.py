@@ -14,8 +14,8 @@ from ._task import Memory, Progress, finish, task_options, warn
 
 
 def learn(logs: Logs, kind: Optional[str] = None, *, lam: Union[str, float, Sequence[float]] = "auto",
-          lam_grid: Sequence[float] = (), features: str = "linear", scale: Optional[float] = None, epsilon: float = 0.1,
-          mixing: str = "joint", start: Union[Policy, str, None] = None, estimator: str = "ips-ix",
+          lam_grid: Sequence[float] = (), features: str = "linear", scale: Optional[float] = None,
+          epsilon: Optional[float] = None, mixing: Optional[str] = None, start: Union[Policy, str, None] = None, estimator: str = "ips-ix",
           penalty: str = "se", l2: Union[str, float] = 0.0, alpha: Optional[float] = None, clip: Optional[float] = None,
           bound: Optional[Tuple[float, float]] = None, holdout: float = 0.2, restarts: int = 1, max_iter: int = 500,
           tolerance: float = 1e-8, seed: int = 0, logging_policies: Sequence[Union[Policy, str]] = (),
@@ -31,7 +31,9 @@ def learn(logs: Logs, kind: Optional[str] = None, *, lam: Union[str, float, Sequ
     holdout: share of the rows kept back for an honest estimate, which is in `policy.report["held_out"]`;
         `evaluate(logs, holdout_of=policy)` judges on the same rows.
     scale: standard deviation of gaussian actions, or of the logarithm of lognormal ones; None is 0.5, or half of the
-        logged actions' spread where that is below 0.25 or above 4.
+        logged actions' spread where that is below 0.8 or above 4.
+    epsilon: share of uniform actions mixed into softmax and multilabel policies; None is 0.1.
+    mixing: how it is mixed into multilabel ones: "joint" (None) or "label".
     start: a policy to start from, which then fixes kind, features, scale and epsilon.
     features: "linear", "quadratic" or "fourier": linear and `width` random features of a gaussian kernel of that
         `bandwidth` (in standard deviations; None is the root of the number of features), drawn from `feature_seed`.
@@ -97,9 +99,9 @@ def _ridge(l2: Union[str, float], grid: Sequence[float]) -> Optional[float]:
     return float(l2)
 
 
-def _require_ranges(scale: Optional[float], epsilon: float, restarts: int, max_iter: int, tolerance: float) -> None:
+def _require_ranges(scale: Optional[float], epsilon: Optional[float], restarts: int, max_iter: int, tolerance: float) -> None:
     for name, value, holds, range_ in (("scale", scale, scale is None or scale > 0, "above 0"),
-                                       ("epsilon", epsilon, 0 <= epsilon <= 1, "between 0 and 1"),
+                                       ("epsilon", epsilon, epsilon is None or 0 <= epsilon <= 1, "between 0 and 1"),
                                        ("restarts", restarts, restarts >= 1, "1 or more"),
                                        ("max_iter", max_iter, max_iter >= 1, "1 or more"),
                                        ("tolerance", tolerance, tolerance >= 0, "0 or more")):

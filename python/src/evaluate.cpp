@@ -80,7 +80,7 @@ py::dict evaluate_rows(const py::dict& rows, const py::dict& what, const py::dic
   run_task(context, task["progress"], [&](TaskContext& own) {
     const Evaluated result =
         evaluate_dataset(request, data.open(read_for_evaluation(request, data.reward)), own.options);
-    const EvaluationContext shown{result.outcome, watch.seconds(), own.options.threads};
+    const EvaluationContext shown{result.outcome, watch.seconds(), own.options.threads, result.warnings};
     json = json_text(evaluation_json(result.report, result.options, shown, result.histograms));
     text = evaluation_text(result.report, result.options, shown);
   });

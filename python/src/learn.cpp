@@ -32,9 +32,9 @@ LearningRequest learning_request(const py::dict& given) {
   request.fourier.width = given["width"].cast<std::int64_t>();
   request.fourier.bandwidth = optional_of<double>(given, "bandwidth").value_or(0);
   request.fourier.seed = given["feature_seed"].cast<std::uint64_t>();
-  request.mixing = named(kMixingNames, given, "mixing");
+  if (!given["mixing"].is_none()) request.mixing = named(kMixingNames, given, "mixing");
   request.scale = optional_of<double>(given, "scale");
-  request.epsilon = given["epsilon"].cast<double>();
+  request.epsilon = optional_of<double>(given, "epsilon");
   const std::vector<PolicyFile> start = policy_files(given["start"].cast<py::list>());
   if (!start.empty()) request.start = start.front();
   request.estimator = given["estimator"].cast<std::string>();

@@ -221,10 +221,12 @@ void make_groups(const Source& source, std::size_t policies, const EvaluateOptio
     out.rows = std::make_unique<RowGroups>(source.rows(), size, layout);
 }
 
-/// λ from 1 down to n^−1.5, in units of what losses can differ by: that of the least bound lies within.
+/// The λ that was given as α, or from 1 down to n^−1.5, in units of what losses can differ by: that of the least bound
+/// lies within.
 std::vector<SmoothedTerms> smoothing_grid(const EvaluateOptions& options, std::int64_t rows) {
   constexpr int kSteps = 12, kStepsToOneOverRows = 8;
   const OutcomeRange range = options.outcome_range.value_or(OutcomeRange{-1, 0});
+  if (options.alpha) return {{.lambda = *options.alpha, .centre = range.high, .terms = {}}};
   std::vector<SmoothedTerms> grid;
   for (int step = 0; step <= kSteps; ++step) {
     const double share = std::pow(static_cast<double>(rows), -static_cast<double>(step) / kStepsToOneOverRows);

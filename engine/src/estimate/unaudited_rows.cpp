@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <limits>
 
-#include "pass/uncertain_context.hpp"
+#include "pass/needs_audit.hpp"
 #include "policy/kinds/policy_kinds.hpp"
 #include "scrm/io/shard/audit.hpp"
 #include "scrm/kernels/scores/transpose.hpp"
@@ -42,7 +42,7 @@ void require_good_rows(const Block& block, std::span<const TargetPolicy* const> 
       std::isfinite(loss.mean) &&
       (is_read ? !has_nan(weights + (reader - policies.begin()) * kBlockRows) : has_finite_context(block)) &&
       (reads_lists || has_good_lists(block));
-  if (!good) throw UncertainContext{};
+  if (!good) throw NeedsAudit{};
 }
 
 }  // namespace scrm

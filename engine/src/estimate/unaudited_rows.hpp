@@ -12,7 +12,7 @@ namespace scrm {
 /// the policy then gives NaN; linear gaussian policies give it for bad actions and propensities too, and a loss that is
 /// not finite makes the mean of all losses so. Hence one look at the weights instead of one at everything; what no
 /// policy has read is looked at itself.
-/// Throws UncertainContext where a row may be bad. `weights` has a column for each policy, `loss` is the moments of all
+/// Throws NeedsAudit where a row may be bad. `weights` has a column for each policy, `loss` is the moments of all
 /// losses.
 void require_good_rows(const Block& block, std::span<const TargetPolicy* const> policies, const double* weights,
                        const Moments& loss);

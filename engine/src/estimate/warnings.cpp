@@ -23,7 +23,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// How many standard errors, where that is a number to read.
+/// How many standard errors: weights that hardly vary are as many away as rounding likes.
 std::string standard_errors_away(double z) {
   constexpr double kMostShown = 1000;
   if (std::abs(z) > kMostShown) return "more than 1,000 standard errors away";

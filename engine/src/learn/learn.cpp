@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -15,6 +14,8 @@
 #include "learn/model/model_start.hpp"
 #include "learn/search_coordinates.hpp"
 #include "learn/searches.hpp"
+#include "learn/singular_directions.hpp"
+#include "learn/training_sums.hpp"
 #include "scrm/engine/pass/summary.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"
@@ -30,27 +31,6 @@ constexpr double kTheoryDelta = 0.05;
 constexpr double kScoringShare = 0.8;
 // Restarts move every coordinate of the start by a standard normal draw from this stream.
 constexpr std::uint32_t kRestartStream = 0x57A27;
-
-/// Mean and spread of the losses of the rows that count.
-Moments masked_loss_moments(Source& source, const RowMask* rows, const LearnOptions& options, const PassOptions& pass) {
-  const auto compute = [rows](const Block& block, Moments& out) {
-    std::array<std::uint8_t, kBlockRows> keep;
-    if (rows != nullptr) rows->expand(block.first_row, kBlockRows, keep.data());
-    std::array<double, kBlockRows> losses;
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(block.rows); ++i) {
-      if (rows == nullptr || keep[i] != 0) losses[count++] = block.loss[i];
-    }
-    // Divided before they are added up: losses may be as large as doubles are.
-    double mean = 0;
-    for (std::size_t i = 0; i < count; ++i) mean += losses[i] / static_cast<double>(count);
-    out = moments_around(mean, losses.data(), static_cast<std::int64_t>(count));
-  };
-  const auto [moments, audit] = run_pass(
-      source, Moments{}, compute, [](Moments& a, const Moments& b) { a.merge(b); }, pass);
-  if (!options.skip_bad_rows) require_no_bad_rows(audit);
-  return moments;
-}
 
 void require_learnable_scale(const PolicyKindDefinition& kind, const Estimator& estimator, double min_scale) {
   if (kind.scale_gradient == nullptr) {
@@ -369,7 +349,11 @@ LearnReport learn(Source& source, const Policy& start, const LearnOptions& optio
   require_valid(source, start, options);
   LearnReport report;
   PassOptions pass = whole;
-  report.loss = masked_loss_moments(source, options.rows, options, pass);
+  const bool categories = options.standardize && source.schema().action_kind == ActionKind::categorical;
+  const TrainingSums rows = training_sums(source, options.rows, categories, pass);
+  if (!options.skip_bad_rows) require_no_bad_rows(rows.audit);
+  report.loss = rows.loss;
+  report.action_counts = rows.action_counts;
   const double n = report.loss.count;
   if (n == 0)
     throw Error(ErrorKind::data, "there are no rows to learn from: log more of them, or hold fewer of them out");
@@ -410,6 +394,12 @@ LearnReport learn(Source& source, const Policy& start, const LearnOptions& optio
   }
   report.policies =
       losses_equal ? keep_start(source, problem, pairs, options, pass) : fit_all(source, problem, pairs, fitting, pass);
+  if (options.standardize) {
+    const SingularDirections directions = SingularDirections::find(source, options.rows, start, pass);
+    report.constant_features = directions.constant_features();
+    if (!directions.empty() && !options.minimize.bound)
+      leave_singular_directions(source, problem, directions, options, pass, report.policies);
+  }
   return report;
 }
 

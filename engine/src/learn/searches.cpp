@@ -103,7 +103,7 @@ class ActiveSearch {
     LearnedPolicy& out = search_->result;
     if (!std::isfinite(value.objective) || (!out.path.empty() && !(value.objective < out.value.objective))) return;
     out.path.push_back({evaluations(), value.objective, value.risk, value.penalty + value.ridge,
-                        norm_of(coordinates_.plain().gradient(point, value.gradient)), value.ess});
+                        norm_of(coordinates_.plain().gradient(point, value.gradient)), value.ess, value.mean_weight});
     if (search_->report && options_->on_progress) options_->on_progress(out.path.back());
     out.value = std::move(value);
   }

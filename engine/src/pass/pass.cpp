@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "pass/merge_tree.hpp"
+#include "pass/needs_audit.hpp"
 #include "pass/pass_plan.hpp"
 #include "pass/rank_partials.hpp"
-#include "pass/uncertain_context.hpp"
 #include "schedule/arena.hpp"
 #include "scrm/engine/ranks/ranks.hpp"
 
@@ -48,7 +48,7 @@ struct Item {
 
 std::unique_ptr<BlockLoader> make_loader(const PassState& pass) {
   auto loader = pass.source.make_loader();
-  loader->allow_rows(pass.reduction.reads_context_by_row());
+  loader->allow_in_place(pass.reduction.reads_context_by_row());
   return loader;
 }
 
@@ -74,10 +74,10 @@ void reduce_group(PassState& pass, BlockLoader& loader, Item& item) {
     PartialLease partial = pass.pool.lease();
     try {
       pass.reduction.compute(block, *partial);
-    } catch (const UncertainContext&) {
-      loader.allow_rows(false);
+    } catch (const NeedsAudit&) {
+      loader.allow_in_place(false);
       pass.reduction.compute(pass.source.load(*item.rows, index, loader, item.audit), *partial);
-      loader.allow_rows(true);
+      loader.allow_in_place(true);
     }
     tree.add({index, 0, std::move(partial)});
   }

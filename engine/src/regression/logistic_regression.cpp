@@ -116,7 +116,7 @@ std::vector<LogisticModel> fit_logistic_cv(const LabelledData& data, std::span<c
                                            std::span<const double> candidates, int folds,
                                            const LogisticOptions& options) {
   check(data, rows, candidates);
-  if (folds < 2) throw Error(ErrorKind::usage, fmt::format("{} folds: cross-validation needs at least 2", folds));
+  if (folds < 2) throw Error(ErrorKind::usage, fmt::format("cross-validation needs at least 2 folds, not {}", folds));
   const DesignMatrix x(data, rows);
   // From the strongest ridge to the weakest, so that every fit starts near its end.
   std::vector<double> ascending(candidates.begin(), candidates.end());

@@ -108,8 +108,8 @@ void NormalEquations::solve(double lambda) {
   const double rounding = static_cast<double>(dimension()) * std::numeric_limits<double>::epsilon();
   factor_.diagonal() += (rounding * gram_.diagonal()).cwiseMax(lambda);
   if (!parallel_cholesky(factor_)) {
-    throw Error(ErrorKind::data, fmt::format("the features of the states are dependent to working precision and lambda "
-                                             "= {} does not part them: raise lambda or scale the states",
+    throw Error(ErrorKind::data, fmt::format("the features of the states are linearly dependent to working precision "
+                                             "with lambda = {}: raise lambda or scale the states",
                                              lambda));
   }
   weights_ = moment_;

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -18,6 +17,7 @@
 #include "report/clock.hpp"
 #include "report/inspection.hpp"
 #include "report/terminal.hpp"
+#include "report/text/acting_text.hpp"
 #include "report/text/import_text.hpp"
 #include "scrm/engine/pass/shard_source.hpp"
 #include "scrm/engine/pass/write_shards.hpp"
@@ -31,7 +31,9 @@
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/path_checks.hpp"
 #include "scrm/io/file/spelling.hpp"
+#include "scrm/io/import/csv_contexts.hpp"
 #include "task/acted_csv.hpp"
+#include "task/unnamed_inputs.hpp"
 
 namespace scrm {
 namespace {
@@ -78,6 +80,7 @@ void validate_options(const ActCommand& command, const Policy& policy) {
   if (!command.csv.empty() && (command.shards != 1 || command.compress != "none" || command.chunk_rows != 0)) {
     fail_usage("--shards, --compress and --chunk-rows are for shards, not for --csv");
   }
+  require_columns(command.inputs);
   validate_csv_options(command);
   const bool says_actions = says_its_actions(policy);
   if (!says_actions && (command.action_kind.empty() || command.num_actions == 0)) {
@@ -89,14 +92,6 @@ void validate_options(const ActCommand& command, const Policy& policy) {
   if (says_actions && (!command.action_kind.empty() || command.num_actions != 0)) {
     fail_usage(fmt::format("--action-kind and --num-actions are for uniform policies; {} is {} and says it itself",
                            command.policy, policy.kind.name()));
-  }
-  for (const std::string& path : command.inputs.paths) {
-    if (!command.inputs.csv() && (path.ends_with(".csv") || path.ends_with(".csv.gz"))) {
-      fail_usage(fmt::format(
-          "--contexts {}: name the columns of a CSV file with --context, for instance --context 'x*', or give the "
-          "--encoding that import wrote",
-          path));
-    }
   }
 }
 
@@ -153,21 +148,27 @@ class Output {
   std::optional<AtomicFile> file_;
 };
 
-/// The actions' names that the policy or the encoding has; where both have some, they must be the same.
+/// The actions' names that the policy or the encoding has; where both have some, they must be the same but for line
+/// breaks, which only the encoding has: its names are those of the file that rows will be imported from.
 std::vector<std::string> action_names(const ActCommand& command, const ContextFiles& files, const Schema& schema) {
   if (schema.action_kind != ActionKind::categorical) return {};
   if (!files.encoding()) return schema.action_names;
   const std::vector<std::string>& known = files.encoding()->actions;
   const int actions = files.encoding()->num_actions;
-  const bool others =
-      !known.empty() && !schema.action_names.empty() &&
-      !std::is_permutation(known.begin(), known.end(), schema.action_names.begin(), schema.action_names.end());
+  const std::vector<std::string> encoded = one_line_names(known), wanted = one_line_names(schema.action_names);
+  const bool others = !encoded.empty() && !wanted.empty() &&
+                      !std::is_permutation(encoded.begin(), encoded.end(), wanted.begin(), wanted.end());
   if (others || (actions > 0 && actions != schema.num_actions))
     throw Error(ErrorKind::usage,
                 fmt::format("the encoding has other actions ({}) than the policy {} ({})", actions, command.policy,
                             schema.num_actions),
                 {.file = command.inputs.encoding});
-  return schema.action_names.empty() ? known : schema.action_names;
+  if (known.empty()) return schema.action_names;
+  if (wanted.empty()) return known;
+  std::vector<std::string> names;
+  for (const std::string& name : wanted)
+    names.push_back(known[static_cast<std::size_t>(std::find(encoded.begin(), encoded.end(), name) - encoded.begin())]);
+  return names;
 }
 
 /// Threads meet bad rows in any order: this finds the first, and counts all of them.
@@ -204,14 +205,11 @@ std::string import_command(const ActCommand& command, const Schema& schema) {
     // Names say by themselves how many there are.
     if (schema.action_kind == ActionKind::categorical && schema.action_names.empty())
       text += fmt::format(" --num-actions {}", schema.num_actions);
-    if (command.inputs.csv())
-      text += " --context " + shell_word(fmt::format("{}", fmt::join(command.inputs.columns, ",")));
-    else if (schema.features > 0)
-      text +=
-          " --context " +
-          shell_word(schema.context_columns.empty() ? "x*" : fmt::format("{}", fmt::join(schema.context_columns, ",")));
+    for (const std::string& list : command.inputs.columns) text += " --context " + shell_word(list);
+    if (!command.inputs.csv() && schema.features > 0)
+      text += " --context " + shell_word(schema.context_columns.empty() ? "x*" : column_list(schema.context_columns));
   }
-  text += fmt::format(" --action {} --loss loss", shell_word(fmt::format("{}", fmt::join(actions, ","))));
+  text += fmt::format(" --action {} --loss loss", shell_word(column_list(actions)));
   text += schema.propensity == PropensityForm::linear ? " --propensity propensity" : " --log-propensity log_propensity";
   if (schema.label_propensity) text += fmt::format(" --label-propensity {}", fmt::join(propensities, ","));
   if (command.rollout_key.rollout > 0) text += fmt::format(" --rollout {}", command.rollout_key.rollout);
@@ -266,53 +264,6 @@ void print_summary(const ActCommand& command, const ContextFiles& files, const S
              Style::strong));
 }
 
-/// Whether at least so many events are too many for chance alone, which would bring `expected` of them: less likely
-/// than one in a hundred (a Poisson distribution).
-bool is_no_chance(std::size_t events, double expected) {
-  constexpr double kMany = 100;  // twice as many are then far out
-  if (static_cast<double>(events) < 2 * expected) return false;
-  if (expected > kMany) return true;
-  double term = std::exp(-expected), fewer = 0;
-  for (std::size_t k = 0; k < events && term > 0; ++k) {
-    fewer += term;
-    term *= expected / static_cast<double>(k + 1);
-  }
-  return events > 0 && fewer > 0.99;
-}
-
-/// What these logs will not show; empty where they show enough.
-std::string exploration_warning(const ActCommand& command, const Schema& schema, const ActionTotals& totals) {
-  if (schema.action_kind == ActionKind::continuous || schema.num_actions < 1 || totals.rows == 0) return "";
-  const bool labels = schema.action_kind == ActionKind::multilabel;
-  if (!labels && schema.num_actions == 1) return "";
-  constexpr std::size_t kListed = 5;
-  std::vector<std::string> missing;
-  for (std::size_t k = 0; k < totals.counts.size(); ++k) {
-    if (totals.counts[k] == 0 || (labels && totals.counts[k] == totals.rows)) missing.push_back(action_name(schema, k));
-  }
-  const auto rows = static_cast<double>(totals.rows);
-  const double actions = schema.num_actions;
-  // Of few rows even a uniform policy would leave some out.
-  const double by_chance = labels ? actions * std::exp2(1 - rows) : actions * std::exp(-rows / actions);
-  if (is_no_chance(missing.size(), by_chance)) {
-    const auto count = static_cast<std::int64_t>(missing.size());
-    const bool cut = missing.size() > kListed;
-    if (cut) missing.resize(kListed);
-    return fmt::format(
-        "{} of {} never {} ({}{}): nothing can be learned about {} from these rows; a larger epsilon in "
-        "{} would keep trying",
-        counted(count, labels ? "label" : "action"), with_commas(schema.num_actions), labels ? "varied" : "taken",
-        fmt::join(missing, ", "), cut ? ", ..." : "", count == 1 ? "it" : "them", command.policy);
-  }
-  constexpr double kNearlyAll = 0.9;
-  const double decided = static_cast<double>(totals.decided) / rows / (labels ? actions : 1);
-  if (decided <= kNearlyAll) return "";
-  return fmt::format(
-      "{} more than 99 % in {:.3g} % of these rows, which hardly show what anything else would have "
-      "done; a larger epsilon in {} keeps the loop alive",
-      labels ? "of a label's two values one has" : "one action has", 100 * decided, command.policy);
-}
-
 void act(const ActCommand& command, const Policy& written, const ContextFiles& files, Output& output,
          const Stopwatch& watch) {
   ShardSource contexts(files.open());
@@ -335,15 +286,20 @@ void act(const ActCommand& command, const Policy& written, const ContextFiles& f
     print_json(command, files, schema, totals, seconds);
   else if (!command.to_stdout())
     print_summary(command, files, schema, totals, seconds);
-  const std::string hidden = exploration_warning(command, schema, totals);
+  const std::string hidden = exploration_warning(command.policy, schema, totals);
   if (!hidden.empty()) print_warning(hidden, command.common.quiet);
   if (!contexts.schema().unnamed_columns.empty())
     print_warning(unnamed_columns_warning(contexts.schema()), command.common.quiet);
+  const std::string unnamed =
+      unnamed_inputs_warning(written, command.policy, contexts.schema(), command.inputs.paths.front());
+  if (!unnamed.empty()) print_warning(unnamed, command.common.quiet);
 }
 
-void run_act(const ActCommand& command) {
+void run_act(ActCommand command) {
   const Stopwatch watch;
   const Policy policy = read_policy(command.policy, MemoryLedger::of_process(command.common.memory).left());
+  for (std::string& path : command.inputs.paths) path = input_path(path);
+  take_policy_inputs(policy.inputs, command.inputs);
   validate_options(command, policy);
   prepare_output(command);
   Output output(command);
@@ -365,7 +321,6 @@ void add_output_options(CLI::App& app, ActCommand& command) {
       ->type_name("FILE");
   app.add_option("--keep", command.inputs.keep,
                  "Columns of CSV contexts that stand before the action in --csv: names, ranges, prefixes; default all")
-      ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("A,B,...");
   add_shards_option(app, command.shards);
@@ -384,15 +339,17 @@ void add_act_command(CLI::App& program) {
       "Example:\n"
       "  scrm act policy.toml --contexts customers --seed 1 --out next --rollout 1\n"
       "  scrm act policy.toml --contexts customers.csv --context age,visits --seed 1 --csv next.csv\n"
-      "  zcat today.csv.gz | scrm act policy.toml --contexts /dev/stdin --encoding shop.toml --seed 1 --csv -");
+      "  zcat today.csv.gz | scrm act policy.toml --contexts - --encoding shop.toml --seed 1 --csv -");
   app.add_option("policy", command->policy, "The policy that acts")->required()->type_name("FILE");
-  app.add_option("--contexts", command->inputs.paths,
-                 "Shards, or folders of them; only `context` is read. Or CSV files")
+  app.add_option(
+         "--contexts", command->inputs.paths,
+         "Shards, or folders of them; only `context` is read. Or CSV files; - reads one from the standard input")
       ->required()
       ->type_name("DATA");
-  app.add_option("--context", command->inputs.columns,
-                 "Columns of CSV files that are features: names, ranges first:last, prefixes x*")
-      ->delimiter(',')
+  app.add_option(
+         "--context", command->inputs.columns,
+         "Columns of CSV files that are features: names, ranges first:last, prefixes x*; default those that the "
+         "policy's inputs name")
       ->allow_extra_args(false)
       ->type_name("A,B,...");
   app.add_option("--encoding", command->inputs.encoding,

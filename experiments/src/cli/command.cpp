@@ -77,7 +77,7 @@ void add_common_options(CLI::App& command, CommonOptions& options, MainThread ma
   command
       .add_option_function<std::string>(
           "--memory", [&options](const std::string& text) { options.memory = parse_size(text); },
-          "Memory to stay within, such as 512M or 4G; default half the machine's")
+          "Memory to stay within, such as 512M or 4G, 64M at least; default half the machine's")
       ->type_name("SIZE")
       ->group("Common");
   command.parse_complete_callback([&options, main_thread] {

@@ -80,7 +80,7 @@ void run_evaluate(EvaluateCommand& command) {
   load_policies(command);
   const Evaluated result = evaluate_dataset(request, std::move(dataset), command.common.task());
 
-  const EvaluationContext context{result.outcome, watch.seconds(), command.common.threads};
+  const EvaluationContext context{result.outcome, watch.seconds(), command.common.threads, result.warnings};
   if (command.common.json) {
     fmt::print("{}\n", json_text(evaluation_json(result.report, result.options, context, result.histograms)));
   } else {
@@ -117,7 +117,10 @@ void add_evaluate_command(CLI::App& program, Ranks& ranks) {
       ->delimiter(',')
       ->type_name("LIST");
   app.add_option("--clip", command->clip, "M of `clipped`; auto is the fifth-largest weight")->type_name("X|auto");
-  app.add_option("--alpha", command->alpha, "alpha in the formulas below; auto is one over the rows")
+  app.add_option(
+         "--alpha", command->alpha,
+         "alpha in the formulas below, and lambda of `ls`; auto is one over the rows, for `ls` the lambda of the least "
+         "bound")
       ->type_name("X|auto");
   app.add_option(
          "--model", command->request.model,

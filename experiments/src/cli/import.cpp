@@ -191,6 +191,7 @@ void resolve_labelled_csv(ImportOptions& options) {
 
 void run(ImportOptions& options) {
   const LabelledFlags& labelled = options.labelled_flags;
+  for (std::string& file : options.files) file = input_path(file);
   if (options.format.empty()) options.format = format_of(options.files.front());
   if (options.format.empty()) throw CLI::RequiredError("--format");
   const bool logs = makes_logs(options.format);

@@ -16,6 +16,7 @@
 #include "scrm/io/archive/result_archive.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/labelled/labelled_file.hpp"
+#include "scrm/io/shard/known_rows.hpp"
 
 namespace scrm {
 
@@ -73,6 +74,8 @@ void run_inspect(const InspectCommand& command) {
   inspection.shards = source.dataset().shards();
   inspection.rows = source.rows();
   std::tie(inspection.summary, inspection.audit) = summarize(source, command.common.pass("inspecting"));
+  RowFingerprints rows(source.dataset());
+  inspection.copies = copied_rows_warnings(rows);
   if (inspection.schema.outcome == Outcome::reward) inspection.summary.loss = as_rewards(inspection.summary.loss);
   inspection.seconds = watch.seconds();
 

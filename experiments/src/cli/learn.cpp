@@ -36,7 +36,8 @@ struct LearnCommand {
   std::string out;
   bool overwrite = false;
   std::string start;
-  const CLI::Option *scale_option = nullptr, *epsilon_option = nullptr;
+  const CLI::Option *scale_option = nullptr, *mixing_option = nullptr;
+  Mixing mixing = Mixing::joint;
   std::optional<std::int64_t> width, feature_seed;
   std::optional<double> bandwidth;
   std::string scale;
@@ -123,8 +124,8 @@ void warn_of_fixed_options(const LearnCommand& command) {
   };
   const bool spread = start.kind == PolicyKind::gaussian || start.kind == PolicyKind::lognormal;
   if (!request.kind.empty() && request.kind != start.kind.name()) warn("--kind", request.kind, start.kind.name());
-  if (command.epsilon_option->count() > 0 && !spread && request.epsilon != start.epsilon)
-    warn("--epsilon", request.epsilon, start.epsilon);
+  if (request.epsilon && !spread && *request.epsilon != start.epsilon)
+    warn("--epsilon", *request.epsilon, start.epsilon);
   if (command.scale_option->count() > 0 && spread && !request.learn_scale && request.scale != start.scale)
     warn("--scale", *request.scale, start.scale);
 }
@@ -137,6 +138,7 @@ void run_learn(LearnCommand& command) {
   parse_l2(command);
   parse_scale(command);
   parse_features(command);
+  if (command.mixing_option->count() > 0) request.mixing = command.mixing;
   if (!command.bound.empty()) request.options.minimize.bound = parse_range(command.bound, "--bound");
   require_valid(request);
   prepare_outputs(command);
@@ -198,21 +200,21 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
       app.add_option(
              "--scale", command.scale,
              "Standard deviation of gaussian, or of log a for lognormal; learned: it is learned too, from half of "
-             "the logged actions' spread on. Default 0.5, or that half where the spread is below 0.25 or above 4")
+             "the logged actions' spread on. Default 0.5, or that half where the spread is below 0.8 or above 4")
           ->type_name("X|learned");
   app.add_option("--min-scale", command.request.min_scale,
                  "The least scale that is learned; default a tenth of the logged actions' spread")
       ->check(CLI::PositiveNumber)
       ->type_name("X");
-  command.epsilon_option = app.add_option("--epsilon", command.request.epsilon,
-                                          "Share of uniform actions mixed into softmax and multilabel: exploration, "
-                                          "without which there is nothing to "
-                                          "learn from the next logs; default 0.1")
-                               ->type_name("X");
-  choose_among(app.add_option("--mixing", command.request.mixing,
-                              "How epsilon is mixed into multilabel: joint or label; default joint"),
-               values_by_name(kMixingNames))
-      ->type_name("HOW");
+  app.add_option("--epsilon", command.request.epsilon,
+                 "Share of uniform actions mixed into softmax and multilabel: exploration, without which there is "
+                 "nothing to learn from the next logs; default 0.1")
+      ->type_name("X");
+  command.mixing_option =
+      choose_among(app.add_option("--mixing", command.mixing,
+                                  "How epsilon is mixed into multilabel: joint or label; default joint"),
+                   values_by_name(kMixingNames))
+          ->type_name("HOW");
   app.add_option("--start", command.start,
                  "Start from this policy file, which then fixes kind, features, scale and epsilon")
       ->type_name("FILE");
@@ -243,7 +245,9 @@ void add_objective_options(CLI::App& app, LearnCommand& command) {
          "What auto chooses from; default 0 and 1e-6 to 1e-2 standard deviations of the losses, in powers of ten")
       ->delimiter(',')
       ->type_name("LIST");
-  app.add_option("--alpha", command.alpha, "alpha in the formulas below; auto is one over the rows")
+  app.add_option(
+         "--alpha", command.alpha,
+         "alpha in the formulas below, and lambda of `ls`; auto is one over the rows, for `ls` one over their root")
       ->type_name("X|auto");
   app.add_option("--clip", command.clip, "M of `clipped`; auto is the start policy's fifth-largest weight")
       ->type_name("X|auto");

@@ -141,11 +141,23 @@ int exit_code_of(ErrorKind kind) {
   return kind == ErrorKind::usage ? kWrongUsage : kFailed;
 }
 
+/// What was given with --memory where it is below the least that is promised to be enough; else empty.
+std::string too_little_memory(const CLI::App& program) {
+  constexpr std::size_t kLeastMemory = std::size_t{64} << 20;
+  const CLI::Option* option = current_command(program).get_option_no_throw("--memory");
+  if (option == nullptr || option->count() == 0) return "";
+  const std::string given = option->results().back();
+  return parse_size(given) < kLeastMemory ? given : "";
+}
+
 std::string hint_for(ErrorKind kind, const CLI::App& program) {
   switch (kind) {
     case ErrorKind::usage:
       return help_hint(program);
     case ErrorKind::memory:
+      if (const std::string given = too_little_memory(program); !given.empty())
+        return fmt::format("--memory {} is less than 64M, the least that every command works with; give at least that",
+                           given);
       return "give it more with --memory, for instance --memory 8G";
     case ErrorKind::data:
     case ErrorKind::file:

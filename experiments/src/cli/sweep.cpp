@@ -1,14 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <ctime>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "cli/command.hpp"
 #include "cli/interrupt_guard.hpp"
@@ -21,6 +19,7 @@
 #include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/experiments/sweep.hpp"
 #include "scrm/io/file/error.hpp"
+#include "scrm/io/file/spelling.hpp"
 #include "sweep/file/options.hpp"
 
 namespace scrm {
@@ -34,21 +33,9 @@ struct SweepCommand {
   CommonOptions common;
 };
 
-/// As a shell reads it back.
-std::string quoted(const std::string& word) {
-  const auto plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 || c >= 0x80 ||
-           std::string_view("/._-+,:=@%").find(static_cast<char>(c)) != std::string_view::npos;
-  };
-  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 std::string resume_command(const SweepCommand& command) {
-  return fmt::format("scrm sweep {}{} --out {} --resume", quoted(command.file),
-                     command.part.empty() ? "" : " --part " + command.part, quoted(command.options.out));
+  return fmt::format("scrm sweep {}{} --out {} --resume", shell_word(command.file),
+                     command.part.empty() ? "" : " --part " + command.part, shell_word(command.options.out));
 }
 
 [[noreturn]] void throw_interrupted(const SweepCommand& command, const SweepReport& report) {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "report/terminal.hpp"
+#include "scrm/io/shard/unlogged_actions.hpp"
 
 namespace scrm {
 
@@ -129,8 +130,9 @@ void remark_on_actions(const Inspection& inspection, std::vector<std::string>& o
     if (summary.action_counts[k] == 0) never.push_back(action_name(inspection.schema, k));
   }
   if (!never.empty()) {
-    out.push_back(fmt::format("{} never {}: {}; nothing can be said about policies that choose {}",
-                              labels ? "labels" : "actions", labels ? "set" : "taken", listed(never),
+    const std::string hint = labels ? "" : first_action_hint(summary.action_counts, inspection.schema.action_names);
+    out.push_back(fmt::format("{} never {}: {}{}; nothing can be said about policies that choose {}",
+                              labels ? "labels" : "actions", labels ? "set" : "taken", listed(never), hint,
                               never.size() == 1 ? "it" : "them"));
   }
   const std::string off = weights_off_one(summary.uniform_weight);
@@ -202,6 +204,7 @@ std::vector<std::string> remarks(const Inspection& inspection) {
   remark_on_actions(inspection, out);
   remark_on_propensities(inspection, out);
   if (!schema.unnamed_columns.empty()) out.push_back(unnamed_columns_warning(schema));
+  out.insert(out.end(), inspection.copies.begin(), inspection.copies.end());
   if (summary.rows > 1 && summary.loss.lowest == summary.loss.highest) {
     out.push_back(fmt::format("every {} is {}: there is nothing to compare policies by",
                               to_string(schema.outcome.value_or(Outcome::loss)), summary.loss.lowest));

@@ -18,6 +18,7 @@ struct Inspection {
   std::int64_t rows = 0;  ///< in the files, bad ones included
   Summary summary;
   Audit audit;
+  std::vector<std::string> copies;  ///< warnings of files that hold the same rows
   double seconds = 0;
 
   std::int64_t bytes() const;

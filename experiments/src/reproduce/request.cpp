@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "scrm/experiments/method.hpp"
+#include "scrm/io/file/toml_text.hpp"
 
 namespace scrm {
 namespace {
@@ -18,22 +19,6 @@ std::vector<std::string> known_methods(const std::vector<std::string>& names) {
     if (std::any_of(methods().begin(), methods().end(), same)) known.push_back(name);
   }
   return known;
-}
-
-std::string list(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += fmt::format("{}\"{}\"", text.empty() ? "" : ", ", name);
-  return "[" + text + "]";
-}
-
-/// Quoted as TOML reads it back.
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
 }
 
 // λ of the multilabel data sets: all of the paper's, or few where time is short.
@@ -60,7 +45,7 @@ SweepRequest continuous_request(const ReproduceOptions& options) {
   const ReproduceScale scale = scale_of(options);
   const std::string text = fmt::format(
       "environments = [\"pricing\", \"advertising\"]\nmethods      = {}\nseeds        = {}\nlambdas      = {}\n",
-      list(known_methods({"baseline", "sbpe", "bkucb", "trpo", "ppo", "crm", "scrm", "skyline"})), scale.seeds,
+      toml_list(known_methods({"baseline", "sbpe", "bkucb", "trpo", "ppo", "crm", "scrm", "skyline"})), scale.seeds,
       options.quick ? "[1e-5, 1e-2, \"auto\"]" : "[1e-5, 1e-4, 1e-3, 1e-2, 1e-1, \"auto\"]");
   return {"continuous", text, options.quick ? 15.0 : 60.0};
 }
@@ -78,8 +63,8 @@ SweepRequest labelled_request(const ReproduceOptions& options, const std::string
       "environments = [\"{}\"]\nmethods      = {}\nseeds        = {}\nprotocol     = \"{}\"\nlambdas      = [{}]\n"
       "lambda_candidates = [{}]\nestimator    = \"snips\"\npast         = \"all-naive\"\ndata_dir     = {}\n"
       "\n[method.scrm]\nlambdas = [{}, \"auto\"]\n",
-      data_set, list(names), large ? scale.long_seeds : scale.seeds, protocol, lambdas, lambdas,
-      quoted(options.data_dir), lambdas);
+      data_set, toml_list(names), large ? scale.long_seeds : scale.seeds, protocol, lambdas, lambdas,
+      toml_string(options.data_dir), lambdas);
   if (paper) {
     text +=
         "\n[method.scrm-balanced]\nlike = \"scrm\"\npast = \"all-balance\"\n"
@@ -100,7 +85,7 @@ SweepRequest bandit_request(const ReproduceOptions& options, const std::string& 
   names.emplace_back("bkucb-bits");
   std::string text = fmt::format(
       "environments = [\"{}\"]\nmethods      = {}\nseeds        = {}\nprotocol     = \"{}\"\ndata_dir     = {}\n",
-      data_set, list(names), large ? 1 : std::min(scale.seeds, 5), protocol, quoted(options.data_dir));
+      data_set, toml_list(names), large ? 1 : std::min(scale.seeds, 5), protocol, toml_string(options.data_dir));
   const bool few = large || options.quick;
   const char* one_lambda = few ? "bandit_lambdas = [10]\n" : "";
   if (options.quick && reinforcement) text += "entropy_weights = [0.1]\n";
@@ -141,7 +126,7 @@ SweepRequest distance_request(const ReproduceOptions& options) {
   const std::string text = fmt::format(
       "environments = [\"gaussian\"]\nmethods      = {}\nseeds        = {}\nrollouts     = {}\nbound        = [-99, "
       "101]\n{}",
-      list(names), options.quick ? 1 : 2, options.quick ? 10 : 15, tables);
+      toml_list(names), options.quick ? 1 : 2, options.quick ? 10 : 15, tables);
   return {"distance", text, options.quick ? 5.0 : 120.0};
 }
 

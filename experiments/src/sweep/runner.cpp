@@ -156,7 +156,8 @@ class SweepRunner {
     return ledger.left();
   }
 
-  /// The runs of this part that are neither finished nor without data. The latter fail at once.
+  /// The runs of this part that are not finished. Where the data of one cannot be had, none is begun: hours later it
+  /// would be no better.
   std::vector<RunGroup> group_pending() {
     const auto pending = [this](std::size_t i) {
       return mine_[i] && earlier_.find(plan_.runs()[i].record.identity) == nullptr;
@@ -165,21 +166,19 @@ class SweepRunner {
       const PlannedRun& run = plan_.runs()[i];
       const Experiment& experiment = plan_.experiments()[run.experiment];
       if (experiment.factory == nullptr && pending(i)) {
-        finished_[run.record.identity] = without_data(run, experiment.failure);
+        finished_[run.record.identity] = without_data(run, experiment);
       }
     }
     return group_runs(plan_, pending, memory_, threads_);
   }
 
-  /// The record of a run whose environment cannot be had: what an earlier invocation made of it, else its failure.
-  RunRecord without_data(const PlannedRun& run, const std::string& failure) const {
+  /// The record of a run whose environment cannot be had: what an earlier invocation made of it.
+  RunRecord without_data(const PlannedRun& run, const Experiment& experiment) const {
     for (const auto& [identity, record] : earlier_.records()) {
       if (run_key(record) == run_key(run.record)) return record;
     }
-    RunRecord failed = run.record;
-    failed.ok = false;
-    failed.message = failure;
-    return failed;
+    throw Error(ErrorKind::file, fmt::format("the data of the environment {} cannot be read, and no run was begun: {}",
+                                             experiment.environment, experiment.failure));
   }
 
   std::size_t run_groups(const std::vector<RunGroup>& groups, RunJournal& journal) {

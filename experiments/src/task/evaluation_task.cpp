@@ -5,7 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "report/terminal.hpp"
 #include "scrm/engine/estimate/as_rewards.hpp"
 #include "scrm/engine/estimate/ridge_model.hpp"
 #include "scrm/engine/pass/fourier_source.hpp"
@@ -14,10 +13,11 @@
 #include "scrm/engine/pass/shard_source.hpp"
 #include "scrm/engine/policy/first_features.hpp"
 #include "scrm/io/file/error.hpp"
-#include "scrm/io/file/spelling.hpp"
-#include "scrm/io/shard/fingerprint.hpp"
+#include "scrm/io/shard/known_rows.hpp"
 #include "task/data_fingerprint.hpp"
 #include "task/logging_policies.hpp"
+#include "task/training_data.hpp"
+#include "task/unnamed_inputs.hpp"
 
 namespace scrm {
 namespace {
@@ -29,44 +29,22 @@ constexpr const char* kAutoModel = "auto";
 
 using LoggingPolicies = std::vector<std::shared_ptr<const TargetPolicy>>;
 
-/// Which of a policy's training rows these are, in words: "these", "the first of these", "1,000 of these"; empty where
-/// none are known.
-std::string training_rows_among(const Training& training, Dataset& dataset, std::uint64_t begins) {
-  const std::int64_t rows = dataset.rows(), known = rows_of_known_shards(dataset, training.shards);
-  // Outcomes and propensities alone are the same on many a day where outcomes are rare.
-  const bool begins_alike =
-      training.begins == begins && (training.shards.empty() || begins_like(dataset, training.shards.front()));
-  if (known == rows || (begins_alike && training.rows == rows)) return "these";
-  if (begins_alike) return "the first of these";
-  return known > 0 ? fmt::format("{} of these", with_commas(known)) : "";
-}
+/// What a few rows tell of the data before any pass.
+struct FirstLook {
+  std::string holdout_refusal;                ///< why the policy of holdout_of cannot be judged on these rows
+  std::vector<std::string> on_training_rows;  ///< warnings, one for each policy file; may be empty
+  std::vector<std::string> copies;            ///< warnings
+};
 
-/// What is to be said where a policy is judged on the rows it was learned from; empty where it is not.
-std::string training_rows_warning(const PolicyFile& file, Dataset& dataset, std::uint64_t begins) {
-  const std::optional<Training>& training = file.policy.training;
-  if (!training || dataset.rows() == 0) return "";
-  const std::string which = training_rows_among(*training, dataset, begins);
-  if (which.empty()) return "";
-  const bool all = training->rows == dataset.rows();
-  std::string advice = "judge it on other rows";
-  if (training->holdout > 0 && which == "these")
-    advice = fmt::format("--holdout-of {}{} judges it on those that were held out", shell_word(file.name),
-                         all ? "" : ", given all the data of its `scrm learn`,");
-  return fmt::format("it was learned from {} rows, and its estimate on them is an optimist's; {}", which, advice);
-}
-
-/// One for each policy file.
-std::vector<std::string> training_rows_warnings(const EvaluationRequest& request, Dataset& dataset,
-                                                std::uint64_t begins) {
-  std::vector<std::string> warnings;
-  for (const PolicyFile& file : request.policies) warnings.push_back(training_rows_warning(file, dataset, begins));
-  return warnings;
-}
-
-/// Whether these are all files that the policy was learned from, in whatever order.
-bool are_training_files(const Policy& policy, Dataset& dataset) {
-  return policy.training && policy.training->rows == dataset.rows() &&
-         rows_of_known_shards(dataset, policy.training->shards) == dataset.rows();
+FirstLook look_at_rows(const EvaluationRequest& request, Dataset& dataset, const TaskOptions& task) {
+  const std::uint64_t begins = data_fingerprint(dataset, task);
+  RowFingerprints rows(dataset);
+  TrainingData training(rows, begins);
+  FirstLook out;
+  if (request.holdout_of) out.holdout_refusal = training.holdout_refusal(request.holdout_of->policy);
+  for (const PolicyFile& file : request.policies) out.on_training_rows.push_back(training.warning(file));
+  out.copies = copied_rows_warnings(rows);
+  return out;
 }
 
 /// One request on its way over one data set.
@@ -76,25 +54,54 @@ class Evaluation {
       : request_(request),
         options_(request.options),
         task_(task),
-        begins_(data_fingerprint(dataset, task)),
-        sample_(request.holdout_of ? sample_fingerprint(dataset) : 0),
-        on_training_rows_(training_rows_warnings(request, dataset, begins_)),
-        are_its_files_(request.holdout_of && are_training_files(request.holdout_of->policy, dataset)),
+        seen_(look_at_rows(request, dataset, task)),
         source_(std::move(dataset)) {}
 
   Evaluated run() {
     const Outcome outcome = source_.schema().outcome.value_or(Outcome::loss);
-    if (!source_.schema().unnamed_columns.empty()) task_.warning(unnamed_columns_warning(source_.schema()));
+    if (!source_.schema().unnamed_columns.empty()) say(unnamed_columns_warning(source_.schema()));
     if (outcome == Outcome::reward) as_losses();
     prepare_policies();
+    say_what_is_not_compared();
     Evaluated result = request_.holdout_of ? judge_held_out() : judge_all();
+    for (const std::string& warning : seen_.copies) say(warning);
+    add_policy_warnings(result.report);
     if (outcome == Outcome::reward) result.report = as_rewards(std::move(result.report));
     result.outcome = outcome;
     result.options = options_;
+    result.warnings = std::move(warnings_);
     return result;
   }
 
  private:
+  /// Of the data or the request, not of one policy.
+  void say(const std::string& warning) {
+    task_.warning(warning);
+    warnings_.push_back(warning);
+  }
+
+  void say_what_is_not_compared() {
+    if (policies_.size() != 1 || options_.baseline == kLoggedBaseline || policies_.front().name != options_.baseline)
+      return;
+    say(
+        fmt::format("{} is the --baseline and the only policy, so there is no difference to show: give the policies "
+                    "that it is to be compared with, or leave --baseline out",
+                    options_.baseline));
+  }
+
+  /// What is known of policies before they are evaluated, first.
+  void add_policy_warnings(EvaluationReport& report) const {
+    for (std::size_t i = 0; i < request_.policies.size(); ++i) {
+      const auto& [name, policy] = request_.policies[i];
+      std::vector<std::string>& said = report.policies[i].diagnostics.warnings;
+      const auto add_first = [&said](const std::string& warning) {
+        if (!warning.empty()) said.insert(said.begin(), warning);
+      };
+      add_first(unnamed_inputs_warning(policy, name, source_.dataset()));
+      if (!request_.holdout_of) add_first(seen_.on_training_rows[i]);
+    }
+  }
+
   /// What was given as rewards, as the losses that are evaluated.
   void as_losses() {
     if (options_.outcome_range)
@@ -124,39 +131,16 @@ class Evaluation {
       logging = prepare_logging_policies(request_.logging_policies, source_.dataset(), task_);
     EvaluationReport report = judge(source_);
     if (!logging.empty()) add_rollouts(logging, report);
-    for (std::size_t i = 0; i < request_.policies.size(); ++i) {
-      const std::string& warning = on_training_rows_[i];
-      std::vector<std::string>& said = report.policies[i].diagnostics.warnings;
-      if (!warning.empty()) said.insert(said.begin(), warning);
-    }
     return {std::move(report), histograms(source_)};
   }
 
   /// The rows that learning the policy did not see.
   RowMask held_out_rows() {
-    const auto& [name, policy] = *request_.holdout_of;
-    const std::optional<Training>& training = policy.training;
-    const auto fail = [&name = name](const std::string& what) { throw Error(ErrorKind::data, what, {.file = name}); };
-    if (!training) fail("does not say which rows it was learned from: only files that `scrm learn` wrote do");
-    if (training->begins != begins_ && are_its_files_) {
-      fail(
-          "was learned from these files in another order, and which rows were held out goes by their numbers: give "
-          "--holdout-of the files in the order of its `scrm learn`");
-    }
-    if (training->begins != begins_ || training->rows != source_.rows()) {
-      fail(fmt::format("was learned from {}, and these are others ({}): give --holdout-of the data of its `scrm learn`",
-                       counted(training->rows, "row"), counted(source_.rows(), "row")));
-    }
-    if (training->sample && *training->sample != sample_) {
-      fail(
-          "was learned from as many rows that begin alike, but not from these in this order, and which were held out "
-          "goes by their numbers: give --holdout-of the files in the order of its `scrm learn`");
-    }
-    if (training->holdout == 0) fail("was learned from all of these rows: none were held out");
-    if (training->by_cluster && !source_.schema().cluster)
-      fail("was learned with whole clusters held out, and these rows have no dataset `cluster`");
-    return ~training_rows(source_, training->by_cluster ? SplitUnit::cluster : SplitUnit::row, training->holdout,
-                          training->seed, task_.pass("splitting"));
+    if (!seen_.holdout_refusal.empty())
+      throw Error(ErrorKind::data, seen_.holdout_refusal, {.file = request_.holdout_of->name});
+    const Training& training = *request_.holdout_of->policy.training;
+    return ~training_rows(source_, training.by_cluster ? SplitUnit::cluster : SplitUnit::row, training.holdout,
+                          training.seed, task_.pass("splitting"));
   }
 
   RidgeOptions ridge_options() const {
@@ -211,11 +195,10 @@ class Evaluation {
   const EvaluationRequest& request_;
   EvaluateOptions options_;
   const TaskOptions& task_;
-  std::uint64_t begins_, sample_;
-  std::vector<std::string> on_training_rows_;  ///< warnings, one for each policy file
-  bool are_its_files_;                         ///< those that the policy of holdout_of was learned from, in any order
+  FirstLook seen_;
   ShardSource source_;
   std::vector<NamedPolicy> policies_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace

@@ -33,7 +33,8 @@ struct Evaluated {
   EvaluationReport report;
   std::vector<WeightHistogram> histograms;  ///< of the policies' weights, where they were asked for
   Outcome outcome = Outcome::loss;
-  EvaluateOptions options = {};  ///< as the engine had them: bounds are those of losses
+  std::vector<std::string> warnings = {};  ///< of the data or the request; those of policies are in the report
+  EvaluateOptions options = {};            ///< as the engine had them: bounds are those of losses
 };
 
 /// The data must have been opened with read_for_evaluation.

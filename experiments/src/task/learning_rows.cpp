@@ -5,7 +5,7 @@
 #include "scrm/engine/pass/balance_heuristic_source.hpp"
 #include "scrm/engine/ranks/ranks.hpp"
 #include "scrm/engine/schedule/human_bytes.hpp"
-#include "scrm/io/shard/fingerprint.hpp"
+#include "scrm/io/shard/known_rows.hpp"
 #include "task/data_fingerprint.hpp"
 #include "task/logging_policies.hpp"
 
@@ -15,15 +15,21 @@ namespace {
 // The share of the budget that rows may take; the rest is for passes and gradients.
 constexpr double kRowsShare = 0.7;
 
+LearningRows::Fingerprints take_fingerprints(Dataset& dataset, const TaskOptions& task) {
+  LearningRows::Fingerprints out;
+  out.begins = data_fingerprint(dataset, task);
+  RowFingerprints rows(dataset);
+  out.sample = rows.sample();
+  out.shards = rows.of_shards();
+  out.copies = copied_rows_warnings(rows);
+  return out;
+}
+
 }  // namespace
 
 LearningRows::LearningRows(Dataset dataset, const std::vector<PolicyFile>& logging, const MakeFourier& fourier,
                            bool skip_bad_rows, const TaskOptions& task)
-    : fingerprint_(data_fingerprint(dataset, task)),
-      sample_(sample_fingerprint(dataset)),
-      shard_fingerprints_(scrm::shard_fingerprints(dataset)),
-      shards_(std::move(dataset)),
-      files_(&shards_) {
+    : fingerprints_(take_fingerprints(dataset, task)), shards_(std::move(dataset)), files_(&shards_) {
   if (!logging.empty()) balance(logging, task);
   if (fourier) expand(fourier, task);
   hold(skip_bad_rows, task);

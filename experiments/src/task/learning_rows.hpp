@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "scrm/engine/pass/fourier_source.hpp"
@@ -25,20 +26,24 @@ class LearningRows {
   Source& source() noexcept { return held_ ? static_cast<Source&>(*held_) : *files_; }
   /// Of the data, without Fourier features.
   const Schema& schema() const noexcept { return shards_.schema(); }
+  const Dataset& dataset() const noexcept { return shards_.dataset(); }
   const std::optional<FourierFeatures>& fourier() const noexcept { return fourier_; }
   /// Every pass reads the shards again.
   bool streamed() const noexcept { return held_ == nullptr; }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
-  std::uint64_t sample() const noexcept { return sample_; }
-  const std::vector<TrainingShard>& shards() const noexcept { return shard_fingerprints_; }
+  /// What is known again of the files, taken before anything else is read of them.
+  struct Fingerprints {
+    std::uint64_t begins = 0, sample = 0;
+    std::vector<TrainingShard> shards;
+    std::vector<std::string> copies;  ///< warnings of files that hold the same rows
+  };
+  const Fingerprints& fingerprints() const noexcept { return fingerprints_; }
 
  private:
   void balance(const std::vector<PolicyFile>& logging, const TaskOptions& task);
   void expand(const MakeFourier& fourier, const TaskOptions& task);
   void hold(bool skip_bad_rows, const TaskOptions& task);
 
-  std::uint64_t fingerprint_, sample_;  // of the files, as is the next
-  std::vector<TrainingShard> shard_fingerprints_;
+  Fingerprints fingerprints_;
   ShardSource shards_;
   std::unique_ptr<Source> balanced_, expanded_;
   std::optional<FourierFeatures> fourier_;

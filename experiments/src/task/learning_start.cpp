@@ -1,9 +1,13 @@
 #include "task/learning_start.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "scrm/engine/pass/fourier_source.hpp"
 #include "scrm/engine/policy/match_names.hpp"
@@ -13,18 +17,36 @@
 namespace scrm {
 namespace {
 
+// Uniform actions mixed in unless the request says otherwise.
+constexpr double kEpsilon = 0.1;
 // Of the logged actions' spread, where a learned scale starts and where it ends.
 constexpr double kStartShare = 0.5, kLeastShare = 0.1;
-// Spreads beside which a scale of one half is neither so narrow that few rows tell anything, nor wider than they are.
-constexpr double kScale = 0.5, kLeastSpread = 0.25, kMostSpread = 4;
+// Spreads beside which a scale of one half is neither so narrow that few rows tell anything, nor about as wide as they
+// are: the context has a part in the spread, and weights of a policy that is wider than the logging one have no end.
+constexpr double kScale = 0.5, kLeastSpread = 0.8, kMostSpread = 4;
 
-/// The first kind that can be learned and acts on these actions.
-const PolicyKindDefinition& kind_for(ActionKind action) {
+/// The kinds that can be learned and act on these actions.
+std::vector<const PolicyKindDefinition*> kinds_for(ActionKind action) {
+  std::vector<const PolicyKindDefinition*> out;
   for (const PolicyKindDefinition& kind : policy_kinds()) {
     const bool acts = std::find(kind.actions.begin(), kind.actions.end(), action) != kind.actions.end();
-    if (acts && kind.score_gradient != nullptr) return kind;
+    if (acts && kind.score_gradient != nullptr) out.push_back(&kind);
   }
-  throw Error(ErrorKind::run, fmt::format("no kind of policy learns {} actions", to_string(action)));
+  if (out.empty()) throw Error(ErrorKind::run, fmt::format("no kind of policy learns {} actions", to_string(action)));
+  return out;
+}
+
+/// The kind that is named, or the first that suits the actions.
+const PolicyKindDefinition& kind_of(const LearningRequest& request, ActionKind action) {
+  const std::vector<const PolicyKindDefinition*> suitable = kinds_for(action);
+  if (request.kind.empty()) return *suitable.front();
+  const PolicyKindDefinition& kind = policy_kind(PolicyKind(request.kind));
+  if (kind.score_gradient == nullptr || std::find(suitable.begin(), suitable.end(), &kind) != suitable.end())
+    return kind;
+  std::vector<std::string_view> names;
+  for (const PolicyKindDefinition* one : suitable) names.push_back(one->format.kind.name());
+  throw Error(ErrorKind::data, fmt::format("--kind {} does not fit the data, whose actions are {}: there is {}",
+                                           request.kind, to_string(action), fmt::join(names, " or ")));
 }
 
 /// Scores at which a policy is centred at the logged actions: where these are, weights do not vanish.
@@ -54,8 +76,8 @@ Policy described_policy(const PolicyKindDefinition& kind, const Schema& schema, 
                        fmt::format("a policy of {} parameters", parameters), "linear --features");
   Policy policy = zero_policy(kind.format.kind, map, schema);
   policy.scale = request.scale.value_or(kScale);
-  if (kind.format.epsilon) policy.epsilon = request.epsilon;
-  policy.mixing = request.mixing;
+  if (kind.format.epsilon) policy.epsilon = request.epsilon.value_or(kEpsilon);
+  policy.mixing = request.mixing.value_or(Mixing::joint);
   return policy;
 }
 
@@ -68,6 +90,24 @@ double spread_of(const Moments& centres) {
 
 }  // namespace
 
+void require_options_of_kind(const LearningRequest& request, const PolicyKindDefinition& kind) {
+  const std::string policies = fmt::format("{} policies", kind.format.kind.name());
+  if (kind.format.scale.empty() && (request.scale || request.learn_scale)) {
+    throw Error(ErrorKind::usage, fmt::format("--scale is for continuous actions (gaussian, lognormal); {} have {}",
+                                              policies, kind.format.epsilon ? "--epsilon" : "no scale"));
+  }
+  if (!kind.format.epsilon && request.epsilon) {
+    throw Error(ErrorKind::usage, fmt::format("--epsilon is for softmax and multilabel policies; {} have {}", policies,
+                                              kind.format.scale.empty() ? "none" : "--scale"));
+  }
+  if (!kind.format.mixing && request.mixing) {
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("--mixing is how epsilon is mixed into the labels of multilabel policies; {} have no labels",
+                    policies));
+  }
+}
+
 LearningStart learning_start(Source& source, const LearningRequest& request, const TaskOptions& task) {
   const Schema& schema = source.schema();
   const bool given = request.start.has_value(), learned = request.learn_scale;
@@ -75,16 +115,16 @@ LearningStart learning_start(Source& source, const LearningRequest& request, con
   if (given) start.policy = match_names(request.start->policy, schema, request.start->name);
   // Its features are among the columns by now.
   if (start.policy.features == FeatureMap::fourier) start.policy = as_linear(std::move(start.policy));
-  const PolicyKindDefinition& kind = given                  ? policy_kind(start.policy.kind)
-                                     : request.kind.empty() ? kind_for(schema.action_kind)
-                                                            : policy_kind(PolicyKind(request.kind));
+  const PolicyKindDefinition& kind = given ? policy_kind(start.policy.kind) : kind_of(request, schema.action_kind);
+  require_options_of_kind(request, kind);
   if (!given) start.policy = described_policy(kind, schema, request, task);
   if (learned) start.min_scale = request.min_scale.value_or(kLeastShare);
   if (kind.centre == nullptr || schema.action_kind != ActionKind::continuous || (given && !learned)) return start;
   const Moments centres = logged_centres(source, kind, request, task);
+  start.logged_spread = centres.standard_deviation();
   if (!given) start.policy.theta.front() = centres.count > 0 ? centres.mean : 0;
   if (!learned) {
-    const double spread = centres.standard_deviation();
+    const double spread = start.logged_spread;
     start.chose_scale =
         !request.scale && std::isfinite(spread) && spread > 0 && (spread < kLeastSpread || spread > kMostSpread);
     if (start.chose_scale) start.policy.scale = kStartShare * spread;

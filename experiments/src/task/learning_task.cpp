@@ -6,16 +6,19 @@
 
 #include "report/clock.hpp"
 #include "report/enum_names.hpp"
+#include "report/inspection.hpp"
 #include "report/version.hpp"
 #include "scrm/engine/pass/masked_source.hpp"
 #include "scrm/engine/pass/row_split.hpp"
 #include "scrm/engine/policy/exploration.hpp"
 #include "scrm/engine/policy/match_names.hpp"
+#include "scrm/engine/policy/policy_kind.hpp"
 #include "scrm/engine/schedule/threads.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/spelling.hpp"
 #include "task/learning_rows.hpp"
 #include "task/learning_start.hpp"
+#include "task/unnamed_inputs.hpp"
 
 namespace scrm {
 namespace {
@@ -70,8 +73,9 @@ void add_held_out(Source& source, const RowMask& held_out, const LearnReport& re
   EvaluateOptions options;
   options.estimators = {request.estimator};
   options.model = report.model;
-  options.alpha = report.alpha;
-  if (report.clip > 0) options.clip = report.clip;
+  // As evaluate --holdout-of has them: what is chosen automatically is chosen for the rows that are judged.
+  options.alpha = request.options.alpha;
+  options.clip = request.options.clip;
   options.skip_bad_rows = request.options.skip_bad_rows;
   MaskedSource rows(source, held_out);
   const std::vector<NamedPolicy> policies = {
@@ -118,8 +122,10 @@ void require_valid(const LearningRequest& request) {
   if (!(request.holdout >= 0 && request.holdout < 1))
     throw Error(ErrorKind::usage, fmt::format("--holdout is {}, but must lie in [0, 1)", request.holdout));
   // A uniform policy has nothing to learn, and files of policies with parameters do not take it for one of these.
-  if (!(request.epsilon >= 0 && request.epsilon < 1))
-    throw Error(ErrorKind::usage, fmt::format("--epsilon is {}, but must lie in [0, 1)", request.epsilon));
+  if (request.epsilon && !(*request.epsilon >= 0 && *request.epsilon < 1))
+    throw Error(ErrorKind::usage, fmt::format("--epsilon is {}, but must lie in [0, 1)", *request.epsilon));
+  // Where the start fixes the kind, or the data does, it is not known yet.
+  if (!request.kind.empty() && !request.start) require_options_of_kind(request, policy_kind(PolicyKind(request.kind)));
   require_valid(request.options);
 }
 
@@ -136,13 +142,22 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
   const Schema& schema = rows.schema();
   Learned learned;
   LearnContext& context = learned.context;
-  if (!schema.unnamed_columns.empty()) task.warning(unnamed_columns_warning(schema));
+  const auto say = [&task, &context](const std::string& warning) {
+    if (warning.empty()) return;
+    task.warning(warning);
+    context.data_warnings.push_back(warning);
+  };
+  say(unnamed_columns_warning(schema));
+  for (const std::string& warning : rows.fingerprints().copies) say(warning);
+  if (request.start) say(unnamed_inputs_warning(request.start->policy, request.start->name, rows.dataset()));
   context.streamed = rows.streamed();
   context.outcome = schema.outcome.value_or(Outcome::loss);
 
   // Nothing that comes later helps where not even a block fits.
   require_pass_fits(source, task.pass("reading"), rows.fourier() ? "a smaller --width" : "data with fewer features");
-  const auto [start, min_scale, chose_scale] = learning_start(source, request, task);
+  const auto [start, min_scale, chose_scale, logged_spread] = learning_start(source, request, task);
+  context.logged_spread = logged_spread;
+  context.started = request.start.has_value();
   options.min_scale = context.min_scale = min_scale;
   context.chose_scale = chose_scale;
   context.centred = options.rules.centre_losses;
@@ -151,10 +166,10 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
   const Training training{.rows = source.rows(),
                           .holdout = request.holdout,
                           .seed = options.seed,
-                          .begins = rows.fingerprint(),
+                          .begins = rows.fingerprints().begins,
                           .by_cluster = unit == SplitUnit::cluster,
-                          .sample = rows.sample(),
-                          .shards = rows.shards()};
+                          .sample = rows.fingerprints().sample,
+                          .shards = rows.fingerprints().shards};
   const RowMask train = training_rows(source, unit, request.holdout, options.seed, task.pass("splitting"));
   const RowMask held_out = ~train;
   context.held_out_rows = held_out.count();
@@ -172,6 +187,12 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
     if (context.held_out_rows > 0) add_held_out(source, held_out, learned.report, request, task, outcome);
     learned.policies.push_back(with_names(found.policy, rows, training));
     learned.outcomes.push_back(std::move(outcome));
+  }
+  context.action_counts = learned.report.action_counts;
+  for (const std::int64_t feature : learned.report.constant_features) {
+    // Those of a feature map follow the data's own.
+    if (feature < schema.features)
+      context.constant_features.push_back(feature_name(schema, static_cast<std::size_t>(feature)));
   }
   context.labels = schema.action_kind == ActionKind::multilabel;
   context.action_names = schema.action_names;

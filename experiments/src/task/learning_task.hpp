@@ -19,11 +19,11 @@ struct LearningRequest {
   /// Of FeatureMap::fourier; width and seed are the request's, bandwidth 0 stands for the root of the number of
   /// features, and centre and spread come from the rows.
   FourierFeatures fourier = {.width = 256, .bandwidth = 0, .seed = 0};
-  Mixing mixing = Mixing::joint;
+  std::optional<Mixing> mixing = {};     ///< unset: joint
   std::optional<double> scale = {};      ///< unset: what suits the logged actions, see learning_start()
   bool learn_scale = false;              ///< the scale is learned too, from the logged actions' on
   std::optional<double> min_scale = {};  ///< the least that is learned; unset: a tenth of these actions' spread
-  double epsilon = 0.1;
+  std::optional<double> epsilon = {};    ///< unset: 0.1 for kinds that have it
   std::optional<PolicyFile> start = {};  ///< then fixes all of the above
   std::string estimator = "ips-ix";
   double holdout = 0.2;                      ///< share of rows kept for an honest estimate

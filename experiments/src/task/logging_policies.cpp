@@ -5,6 +5,7 @@
 #include "scrm/engine/pass/shard_source.hpp"
 #include "scrm/engine/policy/logging_order.hpp"
 #include "scrm/io/file/error.hpp"
+#include "task/unnamed_inputs.hpp"
 
 namespace scrm {
 
@@ -24,6 +25,10 @@ std::vector<std::shared_ptr<const TargetPolicy>> prepare_logging_policies(const 
   for (const auto& [name, policy] : files) {
     policies.push_back(make_target_policy(policy, dataset.schema(), name));
     named.push_back({name, policies.back()});
+  }
+  for (const auto& [name, policy] : files) {
+    const std::string warning = unnamed_inputs_warning(policy, name, dataset);
+    if (!warning.empty()) task.warning(warning);
   }
   std::vector<std::unique_ptr<ShardSource>> owned;
   std::vector<Source*> sources;

@@ -10,10 +10,10 @@
 #include <cstring>
 #include <utility>
 
-#include "archive/run_serialization.hpp"
 #include "file/descriptor.hpp"
 #include "file/fields.hpp"
 #include "file/temporary.hpp"
+#include "scrm/io/archive/run_serialization.hpp"
 #include "scrm/io/file/error.hpp"
 
 namespace scrm {

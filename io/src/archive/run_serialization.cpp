@@ -1,4 +1,4 @@
-#include "archive/run_serialization.hpp"
+#include "scrm/io/archive/run_serialization.hpp"
 
 #include <utility>
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "file/text.hpp"
@@ -69,6 +70,22 @@ std::vector<std::string> feature_names(const Encoding& encoding) {
   std::unordered_set<std::string_view> seen;
   for (const std::string& name : names)
     if (!seen.insert(name).second) fail_same_name(encoding, name);
+  return names;
+}
+
+std::vector<std::string> one_line_names(const std::vector<std::string>& actions) {
+  std::vector<std::string> names;
+  std::unordered_map<std::string, const std::string*> seen;
+  for (const std::string& action : actions) {
+    const auto [before, is_new] = seen.emplace(name_text(action), &action);
+    if (!is_new)
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("the actions '{}' and '{}' would both have the name '{}', since names have no line breaks; "
+                      "spell them alike in the file where they are one action, and apart where they are two",
+                      shown_level(*before->second), shown_level(action), before->first));
+    names.push_back(before->first);
+  }
   return names;
 }
 

@@ -9,6 +9,7 @@
 
 #include "file/toml_file.hpp"
 #include "scrm/io/file/error.hpp"
+#include "scrm/io/file/toml_text.hpp"
 #include "scrm/io/import/encoding.hpp"
 
 namespace scrm {
@@ -107,35 +108,6 @@ Encoding EncodingReader::read() const {
   return encoding;
 }
 
-/// A TOML text in quotes.
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-      out += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
-std::string list(const Names& names) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < names.size(); ++i) text += (i > 0 ? ", " : "") + quoted(names[i]);
-  return text + "]";
-}
-
-/// The fewest digits that read back to the same double, as a TOML float.
-std::string digits(double value) {
-  std::string text = fmt::format("{}", value);
-  if (text.find_first_of(".en") == std::string::npos) text += ".0";
-  return text;
-}
-
 }  // namespace
 
 Encoding read_encoding(const std::string& path, std::size_t memory) {
@@ -151,12 +123,12 @@ std::string encoding_text(const Encoding& encoding) {
   text += fmt::format("impute = \"{}\"  # what stands for a missing value: mean, zero, or it is an error\n",
                       to_string(encoding.impute));
   if (encoding.num_actions > 0) text += fmt::format("num_actions = {}\n", encoding.num_actions);
-  if (!encoding.actions.empty()) text += "actions = " + list(encoding.actions) + "\n";
+  if (!encoding.actions.empty()) text += "actions = " + toml_list(encoding.actions) + "\n";
   for (const EncodedColumn& column : encoding.columns) {
-    text += fmt::format("\n[[column]]\nname = {}\nkind = \"{}\"\n", quoted(column.name), to_string(column.kind));
-    if (column.kind == ColumnKind::categorical) text += "levels = " + list(column.levels) + "\n";
+    text += fmt::format("\n[[column]]\nname = {}\nkind = \"{}\"\n", toml_string(column.name), to_string(column.kind));
+    if (column.kind == ColumnKind::categorical) text += "levels = " + toml_list(column.levels) + "\n";
     if (column.kind != ColumnKind::categorical && encoding.impute != Impute::error)
-      text += "fill = " + digits(column.fill) + "\n";
+      text += "fill = " + toml_float(column.fill) + "\n";
     if (column.missing) text += "missing = true\n";
   }
   return text;

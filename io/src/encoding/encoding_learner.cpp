@@ -11,6 +11,7 @@
 #include "file/text.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/numbers.hpp"
+#include "scrm/io/file/spelling.hpp"
 
 namespace scrm {
 
@@ -42,7 +43,9 @@ void LevelSet::add(std::string_view text, const std::string& file) {
     fail(fmt::format("'{}' has {} characters, and a name has {} at most; {}", excerpt(text), text.size(),
                      kMaxLevelBytes, hint_));
   if (sanitize_utf8(text) != text)
-    fail(fmt::format("'{}' is not UTF-8 text; save the file as UTF-8", sanitize_utf8(excerpt(text))));
+    fail(fmt::format(
+        "'{}' is not UTF-8 text; convert the file, for instance with `iconv -f latin1 -t utf-8 {} > utf8.csv`",
+        sanitize_utf8(excerpt(text)), shell_word(file)));
   levels_.emplace(text);
 }
 

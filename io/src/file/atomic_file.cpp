@@ -56,7 +56,9 @@ AtomicFile::AtomicFile(std::string path)
       temporary_(std::make_unique<Temporary>(target_, Temporary::Kind::file)) {
   const int error = temporary_->error();
   if (error == 0) return;
-  if (error == ENOENT) fail(path_, "cannot write, the folder " + folder_of(target_) + " does not exist", error);
+  std::error_code ignored;
+  if (error == ENOENT && !fs::exists(folder_of(target_), ignored))
+    fail(path_, "cannot write, the folder " + folder_of(target_) + " does not exist", error);
   fail(path_, "cannot write into the folder " + folder_of(target_), error);
 }
 

@@ -15,6 +15,8 @@
 namespace scrm {
 namespace {
 
+// With less than this the budget is the fault, not the file.
+constexpr std::size_t kLittle = std::size_t{64} << 10;
 constexpr std::size_t kStep = std::size_t{64} << 10;
 // A number as a node of the parsed text: measured at 85 to 100 bytes.
 constexpr std::size_t kNodeBytes = 104;
@@ -41,6 +43,10 @@ std::string read_limited_text(const std::string& path, std::size_t max_bytes, co
     if (got == 0) break;
     size += static_cast<std::size_t>(got);
     if (size <= max_bytes) continue;
+    if (max_bytes < kLittle)
+      throw Error(ErrorKind::memory,
+                  fmt::format("this {} does not fit into what the program itself leaves of the memory budget", what),
+                  {.file = path});
     throw Error(
         ErrorKind::memory,
         fmt::format("this {} is longer than {:.1f} MiB, the most that the memory budget allows; is it the right "

@@ -6,6 +6,15 @@
 #include <cstddef>
 
 namespace scrm {
+namespace {
+
+/// Of UTF-8 text: bytes that do not go on with a character.
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+}  // namespace
 
 int edit_distance(std::string_view a, std::string_view b) {
   // Three rows of the usual table: a swap looks two rows back.
@@ -26,14 +35,17 @@ int edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::optional<std::string> closest_word(std::string_view typed, const std::vector<std::string>& known) {
+  // One or two letters are close to everything.
+  constexpr std::size_t kShortest = 3;
+  if (characters(typed) < kShortest) return std::nullopt;
   std::vector<std::string> completions;
   for (const std::string& word : known) {
-    if (!typed.empty() && word.compare(0, typed.size(), typed) == 0) completions.push_back(word);
+    if (word.compare(0, typed.size(), typed) == 0) completions.push_back(word);
   }
   if (completions.size() == 1) return completions.front();
 
   std::optional<std::string> best;
-  int best_distance = static_cast<int>(typed.size() + 2) / 3;
+  int best_distance = static_cast<int>(typed.size()) / 3;
   for (const std::string& word : known) {
     const int distance = edit_distance(typed, word);
     if (distance < best_distance || (distance == best_distance && !best)) {

@@ -26,7 +26,7 @@
 namespace scrm {
 namespace {
 
-// CPU time that HDF5 may spend on a question, and what it may spend besides on every byte of data.
+// CPU time that HDF5 may spend on a query, and what it may spend besides on every byte of data.
 constexpr double kSeconds = 0.4;
 constexpr double kSecondsPerByte = 1 / 50e6;
 // Memory that the process may take besides what it began with; chunks of a gigabyte are beyond all reason.
@@ -69,15 +69,15 @@ std::optional<std::string> receive_message(int socket) {
   return bytes;
 }
 
-/// Bytes of data that a question asks for at most.
+/// Bytes of data that a query asks for at most.
 double data_bytes(const Hdf5Request& request) {
-  switch (request.question) {
-    case Question::rows:
-    case Question::chunks:
-    case Question::texts:
-    case Question::numbers:
-    case Question::integers:
-    case Question::lists:
+  switch (request.query) {
+    case Hdf5Query::rows:
+    case Hdf5Query::chunks:
+    case Hdf5Query::texts:
+    case Hdf5Query::numbers:
+    case Hdf5Query::integers:
+    case Hdf5Query::lists:
       return static_cast<double>(request.identity.bytes);
     default:
       return 0;

@@ -74,20 +74,20 @@ Hdf5File::Hdf5File(const std::string& path, std::shared_ptr<BufferPool> pool)
   if (seal.status == SealStatus::broken)
     fail("is damaged: its bytes are not those that were written; take a copy that is whole", {.file = path});
   sealed_ = seal.status == SealStatus::valid;
-  if (sealed_) known_ = std::make_shared<const AnswerSheet>(AnswerSheet::of_note(seal.note));
+  if (sealed_) known_ = std::make_shared<const MetadataCache>(MetadataCache::of_note(seal.note));
   end_ = claimed_end(*descriptor_, identity_.bytes, path);
-  ask(Question::object, "/");
+  ask(Hdf5Query::object, "/");
 }
 
-Hdf5File::Hdf5File(const std::string& path, OpenHdf5& open, AnswerSheet& sheet)
+Hdf5File::Hdf5File(const std::string& path, OpenHdf5& open, MetadataCache& cache)
     : path_(std::make_shared<const std::string>(path)),
       pool_(std::make_shared<BufferPool>()),
       open_(&open),
-      recorded_(&sheet),
+      recorded_(&cache),
       descriptor_(open_descriptor(path)) {
   identity_ = read_identity(*descriptor_, path);
   end_ = identity_.bytes;
-  ask(Question::object, "/");
+  ask(Hdf5Query::object, "/");
 }
 
 const std::shared_ptr<const Descriptor>& Hdf5File::descriptor() const {
@@ -103,9 +103,9 @@ void Hdf5File::require_unchanged() const {
   if (read_identity(*descriptor(), *path_) != identity_) fail("was written to while it was read", {*path_});
 }
 
-std::string Hdf5File::ask(Question question, const std::string& object, const std::string& name, std::int64_t first,
+std::string Hdf5File::ask(Hdf5Query query, const std::string& object, const std::string& name, std::int64_t first,
                           std::int64_t count) const {
-  const Hdf5Request request{question, *path_, identity_, object, name, first, count};
+  const Hdf5Request request{query, *path_, identity_, object, name, first, count};
   if (open_ != nullptr) {
     std::string answer = answer_about(*open_, request);
     recorded_->add(request, answer);
@@ -117,8 +117,8 @@ std::string Hdf5File::ask(Question question, const std::string& object, const st
 }
 
 template <class T>
-T Hdf5File::ask_for(Question question, const std::string& object) const {
-  const std::string bytes = ask(question, object);
+T Hdf5File::ask_for(Hdf5Query query, const std::string& object) const {
+  const std::string bytes = ask(query, object);
   T value{};
   FieldReader reader(bytes);
   reader.field(value);
@@ -127,19 +127,19 @@ T Hdf5File::ask_for(Question question, const std::string& object) const {
 }
 
 ObjectType Hdf5File::object_type(const std::string& name) const {
-  return static_cast<ObjectType>(ask_for<std::int64_t>(Question::object, name));
+  return static_cast<ObjectType>(ask_for<std::int64_t>(Hdf5Query::object, name));
 }
 
 std::vector<std::string> Hdf5File::members(const std::string& group) const {
-  return ask_for<std::vector<std::string>>(Question::members, group);
+  return ask_for<std::vector<std::string>>(Hdf5Query::members, group);
 }
 
 std::vector<std::string> Hdf5File::attribute_names(const std::string& object) const {
-  return ask_for<std::vector<std::string>>(Question::attribute_names, object);
+  return ask_for<std::vector<std::string>>(Hdf5Query::attribute_names, object);
 }
 
 AttributeValue Hdf5File::attribute(const std::string& object, const std::string& name) const {
-  const std::string bytes = ask(Question::attribute, object, name);
+  const std::string bytes = ask(Hdf5Query::attribute, object, name);
   AttributeValue value;
   FieldReader reader(bytes);
   AttributeValue::each_field(value, reader);
@@ -175,7 +175,7 @@ std::shared_ptr<const ArrayFacts> Hdf5File::array(const std::string& name) const
   std::shared_ptr<const ArrayFacts>& facts = arrays_[name];
   if (!facts) {
     const Place place{.file = *path_, .dataset = name};
-    auto fresh = std::make_shared<const ArrayFacts>(deserialize_facts(ask(Question::array, name), place));
+    auto fresh = std::make_shared<const ArrayFacts>(deserialize_facts(ask(Hdf5Query::array, name), place));
     check_facts(*fresh, end_, place);
     facts = std::move(fresh);
   }
@@ -204,14 +204,14 @@ void Hdf5File::require_disjoint_arrays() const {
 }
 
 std::string Hdf5File::read_rows(const ArrayFacts& facts, std::int64_t first, std::int64_t rows) const {
-  std::string bytes = ask(Question::rows, facts.name, "", first, rows);
+  std::string bytes = ask(Hdf5Query::rows, facts.name, "", first, rows);
   if (bytes.size() != static_cast<std::size_t>(rows) * facts.row_bytes())
     fail("has other rows than HDF5 said: the file is damaged", {*path_, facts.name});
   return bytes;
 }
 
 std::vector<StoredChunk> Hdf5File::read_chunks(const ArrayFacts& facts, std::int64_t first, std::int64_t count) const {
-  const std::string reply = ask(Question::chunks, facts.name, "", first, count);
+  const std::string reply = ask(Hdf5Query::chunks, facts.name, "", first, count);
   std::vector<StoredChunk> chunks(static_cast<std::size_t>(count));
   std::string_view left = reply;
   constexpr std::size_t kHead = 2 * sizeof(std::uint64_t);
@@ -229,23 +229,23 @@ std::vector<StoredChunk> Hdf5File::read_chunks(const ArrayFacts& facts, std::int
 }
 
 std::vector<std::int64_t> Hdf5File::shape(const std::string& name) const {
-  return ask_for<std::vector<std::int64_t>>(Question::shape, name);
+  return ask_for<std::vector<std::int64_t>>(Hdf5Query::shape, name);
 }
 
 std::vector<std::string> Hdf5File::texts(const std::string& name) const {
-  return ask_for<std::vector<std::string>>(Question::texts, name);
+  return ask_for<std::vector<std::string>>(Hdf5Query::texts, name);
 }
 
 std::vector<double> Hdf5File::numbers(const std::string& name) const {
-  return ask_for<std::vector<double>>(Question::numbers, name);
+  return ask_for<std::vector<double>>(Hdf5Query::numbers, name);
 }
 
 std::vector<std::int64_t> Hdf5File::integers(const std::string& name) const {
-  return ask_for<std::vector<std::int64_t>>(Question::integers, name);
+  return ask_for<std::vector<std::int64_t>>(Hdf5Query::integers, name);
 }
 
 std::vector<std::vector<double>> Hdf5File::lists(const std::string& name) const {
-  return ask_for<std::vector<std::vector<double>>>(Question::lists, name);
+  return ask_for<std::vector<std::vector<double>>>(Hdf5Query::lists, name);
 }
 
 }  // namespace scrm

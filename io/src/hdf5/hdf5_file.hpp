@@ -11,9 +11,9 @@
 #include "array/array_facts.hpp"
 #include "file/descriptor.hpp"
 #include "file/file_identity.hpp"
-#include "hdf5/answer_sheet.hpp"
 #include "hdf5/buffer_pool.hpp"
 #include "hdf5/hdf5_service.hpp"
+#include "hdf5/metadata_cache.hpp"
 
 namespace scrm {
 
@@ -30,9 +30,9 @@ class Hdf5File {
  public:
   /// Opens a file; errors tell a missing one from one that is foreign, damaged or cut short.
   Hdf5File(const std::string& path, std::shared_ptr<BufferPool> pool);
-  /// A file that was written here and that HDF5 still has open; all answers go to the sheet too. Both must outlive it.
+  /// A file that was written here and that HDF5 still has open; all answers go to the cache too. Both must outlive it.
   /// Needs the hdf5::Lock as long as it is used.
-  Hdf5File(const std::string& path, OpenHdf5& open, AnswerSheet& sheet);
+  Hdf5File(const std::string& path, OpenHdf5& open, MetadataCache& cache);
 
   const std::shared_ptr<const std::string>& path() const noexcept { return path_; }
   const std::shared_ptr<BufferPool>& pool() const noexcept { return pool_; }  ///< for its chunks
@@ -78,10 +78,10 @@ class Hdf5File {
   std::vector<std::vector<double>> lists(const std::string& name) const;
 
  private:
-  std::string ask(Question question, const std::string& object, const std::string& name = "", std::int64_t first = 0,
+  std::string ask(Hdf5Query query, const std::string& object, const std::string& name = "", std::int64_t first = 0,
                   std::int64_t count = 0) const;
   template <class T>
-  T ask_for(Question question, const std::string& object) const;
+  T ask_for(Hdf5Query query, const std::string& object) const;
   Place attribute_place(const std::string& object, const std::string& name) const;
 
   std::shared_ptr<const std::string> path_;
@@ -89,9 +89,9 @@ class Hdf5File {
   FileIdentity identity_;
   std::int64_t end_ = 0;  ///< of what the file holds, as it says itself
   bool sealed_ = false;
-  std::shared_ptr<const AnswerSheet> known_;  ///< of a sealed file
-  OpenHdf5* open_ = nullptr;                  ///< while it is written
-  AnswerSheet* recorded_ = nullptr;
+  std::shared_ptr<const MetadataCache> known_;  ///< of a sealed file
+  OpenHdf5* open_ = nullptr;                    ///< while it is written
+  MetadataCache* recorded_ = nullptr;
   mutable std::shared_ptr<const Descriptor> descriptor_;
   mutable std::map<std::string, std::shared_ptr<const ArrayFacts>> arrays_;
 };

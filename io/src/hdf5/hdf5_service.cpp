@@ -38,7 +38,7 @@ std::string serialized(const T& value) {
 }
 
 Place place_of(const Hdf5Request& request) {
-  if (request.question != Question::attribute) return {.file = request.path, .dataset = request.object};
+  if (request.query != Hdf5Query::attribute) return {.file = request.path, .dataset = request.object};
   const std::string owner = request.object == "/" ? "" : request.object + " ";
   return {.file = request.path, .dataset = owner + "attribute " + request.name};
 }
@@ -200,19 +200,19 @@ hdf5::Handle open_file(const Hdf5Request& request) {
 
 std::string serialize_request(const Hdf5Request& request) {
   FieldWriter writer;
-  writer.field(static_cast<std::int64_t>(request.question));
+  writer.field(static_cast<std::int64_t>(request.query));
   each_field(request, writer);
   return std::move(writer.bytes);
 }
 
 Hdf5Request deserialize_request(std::string_view bytes) {
   Hdf5Request request;
-  std::int64_t question = 0;
+  std::int64_t query = 0;
   FieldReader reader(bytes);
-  reader.field(question);
+  reader.field(query);
   each_field(request, reader);
-  if (!reader.good()) throw Error(ErrorKind::run, "this is no question about an HDF5 file");
-  request.question = static_cast<Question>(question);
+  if (!reader.good()) throw Error(ErrorKind::run, "this is no query about an HDF5 file");
+  request.query = static_cast<Hdf5Query>(query);
   return request;
 }
 
@@ -259,46 +259,46 @@ std::string Hdf5Service::answer(const Hdf5Request& request) {
 
 std::string answer_about(OpenHdf5& file, const Hdf5Request& request) {
   const hid_t root = file.handle.get();
-  switch (request.question) {
-    case Question::attribute: {
+  switch (request.query) {
+    case Hdf5Query::attribute: {
       FieldWriter writer;
       const AttributeValue value = read_attribute(root, request);
       AttributeValue::each_field(value, writer);
       return std::move(writer.bytes);
     }
-    case Question::attribute_names:
+    case Hdf5Query::attribute_names:
       return serialized(attribute_names(root, request));
-    case Question::object:
+    case Hdf5Query::object:
       return serialized(static_cast<std::int64_t>(object_type(root, request)));
-    case Question::members:
+    case Hdf5Query::members:
       return serialized(member_names(root, request));
     default:
       break;
   }
   hdf5::Handle& dataset = file.datasets[request.object];
   if (!dataset.valid()) dataset = hdf5::open_dataset(root, place_of(request));
-  switch (request.question) {
-    case Question::array:
+  switch (request.query) {
+    case Hdf5Query::array:
       return serialize_facts(hdf5::read_facts(dataset.get(), file.has_file_addresses, place_of(request)));
-    case Question::rows:
+    case Hdf5Query::rows:
       return hdf5::read_rows(dataset.get(), request.first, request.count, place_of(request));
-    case Question::chunks:
+    case Hdf5Query::chunks:
       return hdf5::read_chunks(dataset.get(), request.first, request.count, request.identity.bytes, place_of(request));
-    case Question::shape:
+    case Hdf5Query::shape:
       return serialized(read_shape(dataset.get(), request));
-    case Question::texts: {
+    case Hdf5Query::texts: {
       const hdf5::Handle space(H5Dget_space(dataset.get()), H5Sclose);
       count_values(space.get(), request);
       return serialized(hdf5::read_texts(dataset.get(), place_of(request)));
     }
-    case Question::numbers:
+    case Hdf5Query::numbers:
       return serialized(read_numbers<double>(dataset.get(), H5T_NATIVE_DOUBLE, request));
-    case Question::integers:
+    case Hdf5Query::integers:
       return serialized(read_numbers<std::int64_t>(dataset.get(), H5T_NATIVE_INT64, request));
-    case Question::lists:
+    case Hdf5Query::lists:
       return serialized(read_lists(dataset.get(), request));
     default:
-      throw Error(ErrorKind::run, "this is no question about an HDF5 file");
+      throw Error(ErrorKind::run, "this is no query about an HDF5 file");
   }
 }
 

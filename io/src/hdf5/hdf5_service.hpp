@@ -15,7 +15,7 @@
 
 namespace scrm {
 
-enum class Question : std::int64_t {
+enum class Hdf5Query : std::int64_t {
   attribute,        ///< AttributeValue of `name` at `object`
   attribute_names,  ///< names of all attributes of `object`
   object,           ///< ObjectType of `object`
@@ -31,7 +31,7 @@ enum class Question : std::int64_t {
 };
 
 struct Hdf5Request {
-  Question question = Question::object;
+  Hdf5Query query = Hdf5Query::object;
   std::string path;
   FileIdentity identity;
   std::string object;

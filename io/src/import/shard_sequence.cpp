@@ -7,17 +7,28 @@
 #include <limits>
 
 #include "scrm/io/file/error.hpp"
+#include "scrm/io/shard/unlogged_actions.hpp"
 
 namespace scrm {
 namespace {
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+// Beyond so many actions a count of each would take more memory than it is worth.
+constexpr int kMaxCounted = 1 << 20;
 
 bool is_file_name(const std::string& out) {
   return std::filesystem::path(out).extension() == ".h5";
 }
 
 }  // namespace
+
+std::string unlogged_numbers_warning(const std::vector<std::int64_t>& counts, const Schema& schema, bool count_given) {
+  if (!schema.action_names.empty() || (count_given && first_action_hint(counts, {}).empty())) return "";
+  const std::string never = unlogged_actions_text(counts, {});
+  if (never.empty()) return "";
+  return fmt::format("{}; the data set has {} actions, 0 to {}, and policies may choose any of them", never,
+                     counts.size(), counts.size() - 1);
+}
 
 void check_output(const ImportOutput& output) {
   const auto fail_usage = [](const std::string& what) { throw Error(ErrorKind::usage, what); };
@@ -30,6 +41,8 @@ void check_output(const ImportOutput& output) {
 
 ShardSequence::ShardSequence(const ImportOutput& output, const Schema& schema, std::int64_t records)
     : output_(output), schema_(schema), records_(records) {
+  if (schema.action_kind == ActionKind::categorical && schema.num_actions <= kMaxCounted)
+    action_counts_.resize(static_cast<std::size_t>(schema.num_actions));
   if (!is_file_name(output.out)) folder_.emplace(output.out, output.overwrite);
   open();
 }
@@ -41,6 +54,8 @@ bool ShardSequence::ends_before(std::int64_t record, std::int64_t rows_in_block)
 
 void ShardSequence::append(const Block& block) {
   rows_ += block.rows;
+  for (int i = 0; i < block.rows && !action_counts_.empty(); ++i)
+    ++action_counts_[static_cast<std::size_t>(block.category[i])];
   with_final_path([&] { writer_->append(block); });
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "scrm/io/file/atomic_folder.hpp"
 #include "scrm/io/import/import_output.hpp"
@@ -12,6 +13,11 @@
 #include "scrm/io/shard/shard_writer.hpp"
 
 namespace scrm {
+
+/// What to say of numbered actions that were never logged: most likely their numbers are not what was meant. Empty
+/// where all were logged, where actions have names, and where somebody said how many there are (`count_given`), unless
+/// it is the first alone.
+std::string unlogged_numbers_warning(const std::vector<std::int64_t>& counts, const Schema& schema, bool count_given);
 
 /// Throws a usage Error for an output that makes no sense.
 void check_output(const ImportOutput& output);
@@ -30,6 +36,8 @@ class ShardSequence {
 
   int count() const noexcept { return opened_; }
   std::int64_t rows() const noexcept { return rows_; }
+  /// Rows by category, or nothing.
+  const std::vector<std::int64_t>& action_counts() const noexcept { return action_counts_; }
 
  private:
   std::int64_t first_record(int shard) const;
@@ -44,6 +52,7 @@ class ShardSequence {
   std::optional<ShardWriter> writer_;
   int opened_ = 0;
   std::int64_t rows_ = 0;
+  std::vector<std::int64_t> action_counts_;
 };
 
 }  // namespace scrm

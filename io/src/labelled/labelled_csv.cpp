@@ -11,8 +11,10 @@
 #include "scrm/io/file/numbers.hpp"
 #include "scrm/io/file/spelling.hpp"
 #include "text/class_names.hpp"
+#include "text/csv/column_lists.hpp"
 #include "text/csv/csv_columns.hpp"
 #include "text/csv/csv_reader.hpp"
+#include "text/csv/header_advice.hpp"
 #include "text/text_file.hpp"
 
 namespace scrm {
@@ -21,10 +23,13 @@ namespace {
 std::size_t class_column(const CsvReader& reader, const std::string& name) {
   const std::vector<std::string>& header = reader.header();
   const auto at = std::find(header.begin(), header.end(), name);
-  if (at == header.end())
+  if (at == header.end()) {
+    const std::string advice = header_advice(reader.path(), header, name, false);
     throw Error(ErrorKind::usage,
-                fmt::format("there is no column '{}' for the class; {}", name, suggestion(name, header)),
+                fmt::format("there is no column '{}' for the class; {}", name,
+                            advice.empty() ? suggestion(name, header) : advice),
                 {.file = reader.path()});
+  }
   return static_cast<std::size_t>(at - header.begin());
 }
 
@@ -32,7 +37,9 @@ std::vector<std::size_t> feature_columns(const CsvReader& reader, std::size_t ca
                                          const std::vector<std::string>& patterns) {
   std::vector<std::size_t> columns(reader.header().size());
   std::iota(columns.begin(), columns.end(), 0);
-  if (!patterns.empty()) columns = expand_columns("--context", reader.path(), patterns, reader.header());
+  if (!patterns.empty())
+    columns =
+        expand_columns("--context", reader.path(), split_column_lists(patterns, reader.header()), reader.header());
   columns.erase(std::remove(columns.begin(), columns.end(), category), columns.end());
   return columns;
 }

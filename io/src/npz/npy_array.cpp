@@ -44,6 +44,11 @@ std::size_t element_bytes(NpyElement element) {
   }
 }
 
+/// Each element with its bytes the other way round.
+void reverse_elements(char* bytes, std::size_t count, std::size_t size) {
+  for (char* const end = bytes + count * size; bytes < end; bytes += size) std::reverse(bytes, bytes + size);
+}
+
 template <class T, class To>
 void convert(const char* bytes, std::size_t count, To* out) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -135,9 +140,10 @@ void NpyArray::parse_element(const std::string& type) {
       {"i4", NpyElement::i32}, {"i8", NpyElement::i64}, {"u1", NpyElement::u8}, {"u2", NpyElement::u16},
       {"u4", NpyElement::u32}, {"u8", NpyElement::u64}, {"b1", NpyElement::u8}};
   const auto found = type.empty() ? kElements.end() : kElements.find(type.substr(1));
-  if (found == kElements.end() || (type[0] != '<' && type[0] != '|'))
+  if (found == kElements.end() || std::string_view("<>|").find(type[0]) == std::string_view::npos)
     fail(fmt::format("holds elements of NumPy's type '{}'; save numbers, for instance as float64", excerpt(type)));
   element_ = found->second;
+  big_endian_ = type[0] == '>';
 }
 
 void NpyArray::parse_header(const std::string& header) {
@@ -227,6 +233,7 @@ void NpyArray::read_as(To* out, std::size_t count) {
   while (count > 0) {
     if (at_ == filled_) refill();
     const std::size_t here = std::min(count, (filled_ - at_) / size);
+    if (big_endian_) reverse_elements(buffer_.data() + at_, here, size);
     convert(element_, buffer_.data() + at_, here, out);
     at_ += here * size;
     out += here;

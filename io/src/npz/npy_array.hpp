@@ -60,6 +60,7 @@ class NpyArray {
   std::optional<ZipBytes> columns_;  // once a row of an array that lies by columns is asked for
   bool by_columns_ = false;
   NpyElement element_ = NpyElement::f64;
+  bool big_endian_ = false;
   std::vector<std::int64_t> shape_;
   std::int64_t width_ = 1;
   std::uint64_t header_bytes_ = 0;

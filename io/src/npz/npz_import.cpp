@@ -186,6 +186,10 @@ ImportResult import_npz(const NpzImport& import, const BytesProgress& progress) 
   result.shards = shards.count();
   result.schema = columns.schema;
   result.bad_rows = audit.counts;
+  if (const std::string warning =
+          unlogged_numbers_warning(shards.action_counts(), columns.schema, import.num_actions > 0);
+      !warning.empty())
+    result.warnings.push_back(warning);
   return result;
 }
 

@@ -2,51 +2,17 @@
 
 #include <bit>
 #include <cmath>
+#include <span>
 #include <sstream>
 
 #include "scrm/io/file/error.hpp"
+#include "scrm/io/file/toml_text.hpp"
 #include "scrm/io/policy/policy_file.hpp"
 
 namespace scrm {
 namespace {
 
-using Names = std::vector<std::string>;
-
-/// The fewest digits that read back to the same double, always with a point or an exponent: a TOML float.
-std::string digits(double value) {
-  std::string text = fmt::format("{}", value);
-  if (text.find_first_of(".en") == std::string::npos) text += ".0";
-  return text;
-}
-
-std::string list(const double* values, std::int64_t count) {
-  std::string text = "[";
-  for (std::int64_t i = 0; i < count; ++i) text += (i > 0 ? ", " : "") + digits(values[i]);
-  return text + "]";
-}
-
-/// A basic TOML string.
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') out += '\\';
-    if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\u{:04X}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
-std::string list(const Names& names) {
-  std::string text = "[";
-  for (const std::string& name : names) text += (text.size() > 1 ? ", " : "") + quoted(name);
-  return text + "]";
-}
-
-std::string list(const std::vector<TrainingShard>& shards) {
+std::string shard_list(const std::vector<TrainingShard>& shards) {
   std::string text = "[";
   for (const TrainingShard& shard : shards)
     text +=
@@ -60,10 +26,10 @@ std::string training_text(const Policy& policy) {
   return fmt::format(
       "\n# The rows it was learned from: `scrm evaluate --holdout-of` judges it on those it did not see.\n"
       "[training]\nrows     = {}\nholdout  = {}\nseed     = {}\nbegins   = {}\n{}{}{}",
-      training.rows, digits(training.holdout), std::bit_cast<std::int64_t>(training.seed),
+      training.rows, toml_float(training.holdout), std::bit_cast<std::int64_t>(training.seed),
       std::bit_cast<std::int64_t>(training.begins),
       training.sample ? fmt::format("sample   = {}\n", std::bit_cast<std::int64_t>(*training.sample)) : "",
-      training.shards.empty() ? "" : fmt::format("shards   = {}\n", list(training.shards)),
+      training.shards.empty() ? "" : fmt::format("shards   = {}\n", shard_list(training.shards)),
       training.by_cluster ? "by       = \"cluster\"\n" : "");
 }
 
@@ -74,15 +40,18 @@ const char* name_of(FeatureMap map) {
 std::string fourier_text(const Policy& policy) {
   if (policy.features != FeatureMap::fourier) return "";
   const FourierFeatures& map = policy.fourier;
-  std::string text = fmt::format("width    = {}\nbandwidth = {}\nfeature_seed = {}\n", map.width, digits(map.bandwidth),
-                                 std::bit_cast<std::int64_t>(map.seed));
+  std::string text = fmt::format("width    = {}\nbandwidth = {}\nfeature_seed = {}\n", map.width,
+                                 toml_float(map.bandwidth), std::bit_cast<std::int64_t>(map.seed));
   const auto add = [&text](const char* key, const std::vector<double>& numbers) {
-    if (!numbers.empty())
-      text += fmt::format("{}   = {}\n", key, list(numbers.data(), static_cast<std::int64_t>(numbers.size())));
+    if (!numbers.empty()) text += fmt::format("{}   = {}\n", key, toml_list(numbers));
   };
   add("centre", map.centre);
   add("spread", map.spread);
   return text;
+}
+
+std::span<const double> row_of(const Policy& policy, int k) {
+  return {policy.theta.data() + k * policy.row_length(), static_cast<std::size_t>(policy.row_length())};
 }
 
 void require_writable(const Policy& policy, const PolicyFormat& format) {
@@ -107,19 +76,18 @@ std::string policy_text(const Policy& policy, const PolicyFormat& format, const 
   std::istringstream lines(comment);
   for (std::string line; std::getline(lines, line);) text += line.empty() ? "#\n" : "# " + line + "\n";
   text += fmt::format("kind     = \"{}\"\n", format.kind.name());
-  if (!policy.inputs.empty()) text += "inputs   = " + list(policy.inputs) + "\n";
-  if (!policy.actions.empty()) text += "actions  = " + list(policy.actions) + "\n";
+  if (!policy.inputs.empty()) text += "inputs   = " + toml_list(policy.inputs) + "\n";
+  if (!policy.actions.empty()) text += "actions  = " + toml_list(policy.actions) + "\n";
   if (format.theta == ThetaRows::none) return text + training_text(policy);
   text += fmt::format("features = \"{}\"\n", name_of(policy.features));
   text += fourier_text(policy);
-  if (!format.scale.empty()) text += fmt::format("scale    = {}\n", digits(policy.scale));
-  if (format.epsilon) text += fmt::format("epsilon  = {}\n", digits(policy.epsilon));
+  if (!format.scale.empty()) text += fmt::format("scale    = {}\n", toml_float(policy.scale));
+  if (format.epsilon) text += fmt::format("epsilon  = {}\n", toml_float(policy.epsilon));
   if (format.mixing) text += fmt::format("mixing   = \"{}\"\n", policy.mixing == Mixing::joint ? "joint" : "label");
   if (format.theta == ThetaRows::one)
-    return text + "theta    = " + list(policy.theta.data(), policy.row_length()) + "\n" + training_text(policy);
+    return text + "theta    = " + toml_list(row_of(policy, 0)) + "\n" + training_text(policy);
   text += "theta    = [\n";
-  for (int k = 0; k < policy.outputs; ++k)
-    text += "  " + list(policy.theta.data() + k * policy.row_length(), policy.row_length()) + ",\n";
+  for (int k = 0; k < policy.outputs; ++k) text += "  " + toml_list(row_of(policy, k)) + ",\n";
   return text + "]\n" + training_text(policy);
 }
 

@@ -59,25 +59,6 @@ std::uint64_t action_hash(const Block& block, int row, std::uint64_t hash) {
   return hash;
 }
 
-/// Few rows, since data may have thousands of shards; whole rows, since outcomes and propensities alone may be those of
-/// another day as well.
-TrainingShard shard_fingerprint(Dataset& dataset, const Shard& shard, BlockBuffer& buffer) {
-  constexpr std::int64_t kRows = 64;
-  const int rows = static_cast<int>(std::min(kRows, shard.rows));
-  TrainingShard out{shard.rows, kFnvBasis};
-  if (rows == 0) return out;
-  Audit audit;
-  const int kept = dataset.fetch(shard.first_row, rows)->decode(shard.first_row, rows, buffer, audit);
-  const Block block = buffer.view(shard.first_row, kept);
-  for (int i = 0; i < kept; ++i) {
-    const std::uint64_t context = context_hash(block, i);
-    out.begins = action_hash(block, i, fnv_hash(&context, sizeof context, out.begins));
-    const double loss = std::abs(block.loss[i]);  // see add_rows
-    out.begins = fnv_hash(&loss, sizeof loss, out.begins);
-  }
-  return out;
-}
-
 }  // namespace
 
 std::uint64_t fingerprint(Dataset& dataset) {
@@ -87,43 +68,50 @@ std::uint64_t fingerprint(Dataset& dataset) {
   return add_rows(dataset, 0, rows, buffer, kFnvBasis);
 }
 
-std::uint64_t sample_fingerprint(Dataset& dataset) {
-  constexpr std::int64_t kPlaces = 64;
-  const std::int64_t last = dataset.rows() - 1;
-  std::uint64_t hash = kFnvBasis;
-  BlockBuffer buffer(dataset.schema());
-  // In double precision: rows times places may be more than integers hold.
-  for (std::int64_t place = 0; place < std::min(kPlaces, last + 1); ++place) {
-    const double share = static_cast<double>(place) / static_cast<double>(kPlaces - 1);
-    const auto row = last < kPlaces ? place : static_cast<std::int64_t>(share * static_cast<double>(last));
-    hash = add_rows(dataset, row, 1, buffer, hash);
+RowFingerprints::RowFingerprints(Dataset& dataset) : dataset_(dataset) {}
+
+std::uint64_t RowFingerprints::of(std::int64_t first, std::int64_t rows) {
+  rows = std::min({rows, kRows, dataset_.rows() - first});
+  if (rows <= 0) return kFnvBasis;
+  const auto [entry, is_new] = known_.try_emplace({first, rows}, kFnvBasis);
+  if (!is_new) return entry->second;
+  Audit audit;  // bad rows are left out, and reported by the pass that uses the data
+  const int kept = dataset_.fetch(first, rows)->decode(first, static_cast<int>(rows), buffer(), audit);
+  const Block block = buffer_->view(first, kept);
+  std::uint64_t& hash = entry->second;
+  for (int i = 0; i < kept; ++i) {
+    const std::uint64_t context = context_hash(block, i);
+    hash = action_hash(block, i, fnv_hash(&context, sizeof context, hash));
+    const double loss = std::abs(block.loss[i]);  // see add_rows
+    hash = fnv_hash(&loss, sizeof loss, hash);
   }
   return hash;
 }
 
-std::vector<TrainingShard> shard_fingerprints(Dataset& dataset) {
-  BlockBuffer buffer(dataset.schema());
-  std::vector<TrainingShard> out;
-  for (const Shard& shard : dataset.shards()) out.push_back(shard_fingerprint(dataset, shard, buffer));
-  return out;
-}
-
-std::int64_t rows_of_known_shards(Dataset& dataset, std::span<const TrainingShard> known) {
-  const auto is_known = [known](const auto& match) { return std::any_of(known.begin(), known.end(), match); };
-  BlockBuffer buffer(dataset.schema());
-  std::int64_t rows = 0;
-  for (const Shard& shard : dataset.shards()) {
-    if (!is_known([&](const TrainingShard& one) { return one.rows == shard.rows; })) continue;
-    const TrainingShard found = shard_fingerprint(dataset, shard, buffer);
-    if (is_known([&](const TrainingShard& one) { return one == found; })) rows += shard.rows;
+std::uint64_t RowFingerprints::sample() {
+  if (sample_) return *sample_;
+  constexpr std::int64_t kPlaces = 64;
+  const std::int64_t last = dataset_.rows() - 1;
+  std::uint64_t hash = kFnvBasis;
+  // In double precision: rows times places may be more than integers hold.
+  for (std::int64_t place = 0; place < std::min(kPlaces, last + 1); ++place) {
+    const double share = static_cast<double>(place) / static_cast<double>(kPlaces - 1);
+    const auto row = last < kPlaces ? place : static_cast<std::int64_t>(share * static_cast<double>(last));
+    hash = add_rows(dataset_, row, 1, buffer(), hash);
   }
-  return rows;
+  sample_ = hash;
+  return hash;
 }
 
-bool begins_like(Dataset& dataset, const TrainingShard& known) {
-  if (dataset.shards().empty()) return false;
-  BlockBuffer buffer(dataset.schema());
-  return shard_fingerprint(dataset, dataset.shards().front(), buffer).begins == known.begins;
+BlockBuffer& RowFingerprints::buffer() {
+  if (!buffer_) buffer_.emplace(dataset_.schema());
+  return *buffer_;
+}
+
+std::vector<TrainingShard> RowFingerprints::of_shards() {
+  std::vector<TrainingShard> out;
+  for (const Shard& shard : dataset_.shards()) out.push_back({shard.rows, of(shard.first_row, shard.rows)});
+  return out;
 }
 
 }  // namespace scrm

@@ -19,14 +19,28 @@ void SchemaBuilder::mismatch(const std::string& path, const std::string& dataset
               {.file = path, .dataset = dataset});
 }
 
+/// Logs of two days, one of which never took the last action, are likely of one policy and were counted apart.
+void SchemaBuilder::fail_action_count(const std::string& path, const ShardHeader& header) const {
+  const bool multilabel = header.action_kind == ActionKind::multilabel;
+  const bool named = !header.action_names.empty() || !first_.action_names.empty();
+  const std::string hint =
+      multilabel ? ""
+      : named    ? "; where both logs chose among the same actions, import both with one --encoding"
+                 : fmt::format(
+                       "; where both logs chose among the same actions, and one of them never took the last, "
+                          "import it again with --num-actions {}, or all files in one `scrm import`",
+                       std::max(header.num_actions, first_.num_actions));
+  mismatch(path, multilabel ? "action" : "attribute num_actions", "has " + count_of(header.num_actions, "action"),
+           fmt::format("has {}{}", first_.num_actions, hint));
+}
+
 void SchemaBuilder::check_against_first(const std::string& path, const ShardHeader& header) const {
   if (header.action_kind != first_.action_kind) {
     mismatch(path, "attribute action_kind", fmt::format("is {}", to_string(header.action_kind)),
              fmt::format("has {}", to_string(first_.action_kind)));
   }
   if (header.num_actions != first_.num_actions) {
-    mismatch(path, header.action_kind == ActionKind::multilabel ? "action" : "attribute num_actions",
-             "has " + count_of(header.num_actions, "action"), fmt::format("has {}", first_.num_actions));
+    fail_action_count(path, header);
   }
   if (header.outcome.value_or(Outcome::loss) != first_.outcome.value_or(Outcome::loss) && !options_.reward) {
     mismatch(path, "attribute outcome", fmt::format("is {}", to_string(header.outcome.value_or(Outcome::loss))),

@@ -23,6 +23,7 @@ class SchemaBuilder {
 
  private:
   void check_against_first(const std::string& path, const ShardHeader& header) const;
+  [[noreturn]] void fail_action_count(const std::string& path, const ShardHeader& header) const;
   std::shared_ptr<const ColumnOrder> match_columns(const std::string& path, const ShardHeader& header);
   void match_actions(const std::string& path, const ShardHeader& header);
   void keep_common_models(const ShardHeader& header);

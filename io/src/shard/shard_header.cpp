@@ -226,6 +226,7 @@ void HeaderReader::read_action() {
 void HeaderReader::read_propensities() {
   header_.has_log_propensity = file_.object_type("log_propensity") != ObjectType::none;
   header_.has_propensity = file_.object_type("propensity") != ObjectType::none;
+  if (header_.has_log_propensity && header_.has_propensity) fail(file_, "log_propensity", kBothPropensities);
   if (header_.has_log_propensity) open_list("log_propensity");
   if (header_.has_propensity) open_list("propensity");
   const bool multilabel = header_.action_kind == ActionKind::multilabel;

@@ -7,11 +7,11 @@
 
 #include "array/chunked_dataset.hpp"
 #include "file/descriptor.hpp"
-#include "hdf5/answer_sheet.hpp"
 #include "hdf5/attributes.hpp"
 #include "hdf5/hdf5_file.hpp"
 #include "hdf5/hdf5_handle.hpp"
 #include "hdf5/hdf5_sink.hpp"
+#include "hdf5/metadata_cache.hpp"
 #include "scrm/io/file/atomic_file.hpp"
 #include "scrm/io/file/error.hpp"
 #include "shard/rows/encoded_rows.hpp"
@@ -215,10 +215,10 @@ void ShardWriter::Impl::close() {
 }
 
 std::string ShardWriter::Impl::answers() {
-  AnswerSheet sheet;
+  MetadataCache cache;
   OpenHdf5 open{std::move(handle)};
   try {
-    const Hdf5File finished(file.temporary_path(), open, sheet);
+    const Hdf5File finished(file.temporary_path(), open, cache);
     const bool logged = schema.stage == RowStage::logged;
     read_shard_header(finished, {.all_targets = true, .sole_model = true, .cluster = true, .contexts_only = !logged});
   } catch (const Error& error) {
@@ -229,7 +229,7 @@ std::string ShardWriter::Impl::answers() {
   }
   open.datasets.clear();
   handle = std::move(open.handle);
-  return sheet.note();
+  return cache.note();
 }
 
 void ShardWriter::Impl::commit() {

@@ -245,6 +245,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "vector/dispatch.hpp"
+#include "vector/preconditions.hpp"
 
 namespace scrm {
 HWY_EXPORT(transpose_f64);
@@ -253,23 +254,27 @@ HWY_EXPORT(in_range_f64);
 HWY_EXPORT(in_range_f32);
 
 bool all_in_range(const std::byte* from, std::size_t count, double low, double high) noexcept {
+  assert((from != nullptr || count == 0) && low <= high);
   ensure_isa();
   return HWY_DYNAMIC_DISPATCH(in_range_f64)(from, count, low, high);
 }
 
 bool all_in_range(const std::byte* from, std::size_t count, float low, float high) noexcept {
+  assert((from != nullptr || count == 0) && low <= high);
   ensure_isa();
   return HWY_DYNAMIC_DISPATCH(in_range_f32)(from, count, low, high);
 }
 
 bool transpose_rows(const std::byte* from, std::size_t row_bytes, int rows, std::int64_t columns, double low,
                     double high, double* out) noexcept {
+  assert(are_rows(from, row_bytes, rows, columns * static_cast<std::int64_t>(sizeof(double))) && out != nullptr);
   ensure_isa();
   return HWY_DYNAMIC_DISPATCH(transpose_f64)(from, row_bytes, rows, columns, low, high, out);
 }
 
 bool transpose_rows(const std::byte* from, std::size_t row_bytes, int rows, std::int64_t columns, float low, float high,
                     float* out) noexcept {
+  assert(are_rows(from, row_bytes, rows, columns * static_cast<std::int64_t>(sizeof(float))) && out != nullptr);
   ensure_isa();
   return HWY_DYNAMIC_DISPATCH(transpose_f32)(from, row_bytes, rows, columns, low, high, out);
 }

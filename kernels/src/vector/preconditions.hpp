@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cassert>
+#include <cstddef>
 #include <cstdint>
 
 #include "scrm/kernels/block.hpp"
@@ -18,6 +19,12 @@ inline bool is_column(const void* values) noexcept {
 /// One number a row, which may begin wherever a double may: those of somebody's array do.
 inline bool is_list(const double* values) noexcept {
   return values != nullptr && reinterpret_cast<std::uintptr_t>(values) % alignof(double) == 0;
+}
+
+/// `rows` rows of `bytes` each that begin `row_bytes` apart; 0 where all rows are the same one.
+inline bool are_rows(const std::byte* from, std::size_t row_bytes, int rows, std::int64_t bytes) noexcept {
+  return rows >= 0 && bytes >= 0 && (from != nullptr || rows == 0 || bytes == 0) &&
+         (row_bytes == 0 || rows <= 1 || row_bytes >= static_cast<std::size_t>(bytes));
 }
 
 /// A block with losses, whose rows are counted right.

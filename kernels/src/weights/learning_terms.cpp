@@ -189,6 +189,8 @@ void row_coefficients(const Block& block, const RowFactors& factors, const doubl
 
 void gradient_coefficients(const double* term_gradients, const double* centred_terms, const double* score_gradients,
                            int columns, double* risk_coefficients, double* variance_coefficients) noexcept {
+  assert(is_column(term_gradients) && is_column(centred_terms) && is_column(score_gradients) && columns >= 1);
+  assert(is_column(risk_coefficients) && is_column(variance_coefficients));
   ensure_isa();
   HWY_DYNAMIC_DISPATCH(gradient_coefficients_impl)
   (term_gradients, centred_terms, score_gradients, columns, risk_coefficients, variance_coefficients);

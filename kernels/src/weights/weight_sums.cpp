@@ -266,6 +266,7 @@ void compute_weight_sums(const Block& block, double* weights, const WeightOption
 
 void compute_logged_difference(const Block& block, double* weights, const WeightOptions& options, WeightSums& out,
                                DifferenceSums& difference) noexcept {
+  assert(is_logged_block(block) && is_column(weights) && options.alpha >= 0 && options.clip >= 0);
   ensure_isa();
   out = WeightSums{};
   out.top = find_top_rows(block, weights);

@@ -71,11 +71,37 @@ class Advice(ProgramTest):
             self.assertNotIn("thousands", self.refused(self.table([text])))
         self.assertIn("write 1 for true and 0 for false", self.refused(self.table(["True"], "l")))
 
+    def test_dates_in_other_spellings_are_told_how_dates_are_read(self):
+        for text in ("31.01.2026", "01/31/2026", "2026/01/31", "1.2.26", "31-01-2026 12:30"):
+            said = self.refused(self.table([text] * 300, rows=300))
+            self.assertIn(f"'{text}' is not a number but looks like a date; dates are read as 2026-01-31 alone", said)
+            self.assertNotIn("--categorical", said)
+        for text in ("1.2.3.4", "31.31.2026", "2026-01", "99/99/2026", "1/2"):
+            self.assertNotIn("looks like a date", self.refused(self.table([text])))
+
+    def test_a_column_of_numbers_that_are_all_dates_gets_a_note(self):
+        def said(values, threads=1):
+            done = run("import", self.table(values, rows=len(values)), *ROLES, "--context", "x", "--out", self.dir / "o.h5",
+                       "--overwrite", "--threads", threads)
+            return done.stderr
+
+        days = [f"2026{month:02}{day:02}" for month in range(1, 13) for day in range(1, 29)] * 60
+        for threads in (1, 3):
+            self.assertIn("column 'x': all its values look like dates without dashes, such as 20260101", said(days, threads))
+            for other in ("20260230", "20261301", "20260131.5", "18000101", "7"):
+                for at in (0, len(days) // 2, len(days) - 1):
+                    self.assertEqual(said([*days[:at], other, *days[at + 1:]], threads), "")
+        self.assertEqual(said([]), "")
+
     def test_a_header_in_the_middle_of_a_file_is_told(self):
+        said = self.refused(self.write("x,a,l,p\n1,1,1,1\n x,a, l,p\n2,1,1,1\n"))
+        self.assertIn("line 3, column 'x': ' x' is the name of the column: the header is there once more", said)
+        self.assertIn(SKIPPING, said)
+        # A value that is the name of its column is a value.
         for column in ("x", "l"):
             said = self.refused(self.table([column], column, rows=3))
-            self.assertIn(f"'{column}' is the name of the column: the header is there once more", said)
-            self.assertIn(SKIPPING, said)
+            self.assertIn(f"'{column}' is not a number", said)
+            self.assertNotIn("once more", said)
         # Left out, its words are no levels and no actions.
         table = self.write("x,c,a,l,p\n1,red,no,1,1\nx,c,a,l,p\n2,blue,yes,1,1\n")
         roles = ["--action-kind", "categorical", *ROLES[2:], "--context", "x", "--categorical", "c"]

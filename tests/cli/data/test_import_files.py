@@ -192,6 +192,21 @@ class OpenBandit(ProgramTest):
             np.testing.assert_array_equal(file["context"][()].ravel(), np.arange(6))
             np.testing.assert_array_equal(file["target/new"][()], [0.25] * 6)
 
+    def test_arrays_of_big_endian_numbers_are_read(self):
+        feedback = self.feedback(rows=3000)
+        np.savez(self.dir / "little.npz", **feedback)
+        for order in (np.ascontiguousarray, np.asfortranarray):
+            swapped = {name: order(array.astype(array.dtype.newbyteorder(">"))) if np.ndim(array) else array
+                       for name, array in feedback.items()}
+            np.savez_compressed(self.dir / "big.npz", **swapped)
+            shards = []
+            for name in ("little", "big"):
+                run("import", self.dir / f"{name}.npz", "--out", self.dir / f"{name}.h5", "--overwrite")
+                with h5py.File(self.dir / f"{name}.h5") as file:
+                    shards.append({column: file[column][()] for column in ("context", "action", "loss", "propensity")})
+            for column, values in shards[0].items():
+                np.testing.assert_array_equal(shards[1][column], values)
+
     def refused(self, words, **changes):
         np.savez(self.dir / "bad.npz", **self.feedback(rows=5, **changes))
         message = run("import", self.dir / "bad.npz", "--out", self.dir / "no", check=1).stderr

@@ -105,8 +105,26 @@ class Names(ProgramTest):
                 said = run(command[0], *name, *data, *command[1:]).stderr
                 self.assertEqual(said.count("plain1.h5: does not name its features"), 1, (command, said))
             self.assertIn("plain1.h5: does not name", run("inspect", first, second).stdout)
+            report = run_json("evaluate", first, second, "--policy", self.policy)
+            self.assertIn("plain1.h5: does not name", report["warnings"][0])
+            report = run_json("learn", first, second, "--lambda", 1, "--out", self.dir / "l.toml", "--overwrite")
+            self.assertIn("plain1.h5: does not name", report["warnings"][0])
         # Where none does, or none has any, there is nothing to say.
         self.assertEqual(run("evaluate", *plain, "--policy", self.policy).stderr, "")
+
+    def test_columns_without_names_are_taken_in_the_order_of_the_policy_with_a_word(self):
+        plain = [shop_log(self.dir / f"plain{k}.h5", names=None, seed=k) for k in (1, 2)]
+        named = softmax(self.dir / "named.toml", self.theta, inputs=["age", "visits", "share"])
+        words = f"{plain[0]} has no column names: its columns are taken in the order of {named}'s inputs"
+        learn = ("learn", *plain, "--start", named, "--lambda", 1, "--max-iter", 1, "--overwrite", "--out", self.dir / "l.toml")
+        for command in (("evaluate", *plain, "--policy", named), learn,
+                        ("act", named, "--contexts", *plain, "--seed", 1, "--csv", "-")):
+            self.assertEqual(run(*command).stderr.count(words), 1, command)
+            self.assertEqual(run(*command, "--quiet").stderr, "")
+        self.assertIn(words, run_json("evaluate", *plain, "--policy", named)["policies"][0]["diagnostics"]["warnings"])
+        self.assertIn(words, run_json(*learn)["warnings"])
+        for data, policy in ((plain[0], self.policy), (self.data, named)):
+            self.assertNotIn("column names", run("evaluate", data, "--policy", policy).stderr)
 
     def test_actions_are_matched_by_name(self):
         data = shop_log(self.dir / "b.h5", action_names=ACTIONS)

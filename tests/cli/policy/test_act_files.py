@@ -60,6 +60,27 @@ class Csv(ActTest):
                                  self.policy(name))["policies"][0]["diagnostics"]
                 self.assertEqual((found["mean_weight"], found["max_weight"], found["ess"]), (1.0, 1.0, ROWS))
 
+    def test_actions_whose_names_have_line_breaks_go_round_through_csv(self):
+        def write(name, rows):
+            with open(self.dir / name, "w", newline="") as file:
+                csv.writer(file).writerows([["x", "shown", "loss", "p"], *rows])
+            return self.dir / name
+
+        data = write("in.csv", [[i / 300, ("w", "u\nv", "z")[i % 3], i % 7, 1 / 3] for i in range(300)])
+        recipe, policy, out = self.dir / "e.toml", self.dir / "p.toml", self.dir / "out.csv"
+        options = ["--action-kind", "categorical", "--loss", "loss", "--encoding", recipe, "--overwrite", "--out", self.dir / "l.h5"]
+        run("import", data, "--context", "x", "--action", "shown", "--propensity", "p", *options)
+        # The policy has them in another order, and without line breaks.
+        policy.write_text('kind = "softmax"\nactions = ["z", "u v", "w"]\ntheta = [[0, 1], [0, 2], [0, 3]]\n')
+        run("act", policy, "--contexts", data, "--encoding", recipe, "--seed", 1, "--csv", out)
+        with open(out, newline="") as file:
+            names = {row["action"] for row in csv.DictReader(file)}
+        self.assertEqual(names, {"w", "u\nv", "z"})
+        run("import", out, "--action", "action", "--propensity", "propensity", *options)
+        found = run_json("evaluate", self.dir / "l.h5", "--policy", policy)["policies"][0]["diagnostics"]
+        self.assertAlmostEqual(found["max_weight"], 1.0)
+        self.assertAlmostEqual(found["mean_weight"], 1.0)
+
     def test_labels_with_names_go_round_through_csv(self):
         random = np.random.default_rng(1)
         table, recipe = self.dir / "bits.csv", self.dir / "bits-recipe.toml"
@@ -202,11 +223,43 @@ class Refusals(ActTest):
                    "--overwrite", check=2)
         self.assertIn("elsewhere", done.stderr)
 
+    def test_columns_of_csv_files_are_those_that_the_policy_names(self):
+        policy = self.dir / "named.toml"
+        policy.write_text('kind = "gaussian"\nscale = 0.5\ninputs = ["a", "b, c"]\ntheta = [0.0, 2.0, 3.0]\n')
+        table = self.dir / "in.csv"
+        table.write_text('id,"b, c",a\n7,1,2\n8,3,4\n')
+        command = ("act", policy, "--seed", 1, "--csv", "-")
+        asked = run(*command, "--contexts", table, "--context", 'a,"b, c"').stdout
+        self.assertEqual(run(*command, "--contexts", table).stdout, asked)
+        for stream in ("-", "/dev/stdin"):
+            self.assertEqual(run(*command, "--contexts", stream, stdin=table.read_text()).stdout, asked)
+            self.assertIn("7,", run(*command, "--contexts", stream, "--keep", "id", stdin=table.read_text()).stdout)
+        # The standard input may be a file.
+        def from_file(path):
+            with open(path, "rb") as file:
+                return subprocess.run([harness.PROGRAM, *map(str, command), "--contexts", "-"], stdin=file, text=True,
+                                      capture_output=True, timeout=60)
+
+        self.assertEqual(from_file(table).stdout, asked)
+        self.assertIn("is an HDF5 file, not text", from_file(self.contexts).stderr)
+        self.assertIn("/dev/stdin: line 1: the file is empty", from_file("/dev/null").stderr)
+        said = run("act", policy, "--seed", 1, "--contexts", table, "--csv", self.dir / "out.csv").stdout
+        self.assertIn("""--context 'a,"b, c"'""", said)
+        table.write_text("id,a\n7,1\n")
+        said = run(*command, "--contexts", table, check=2).stderr
+        self.assertIn("without --context or --encoding, the policy's inputs are taken by name: no column is named 'b, c'", said)
+        # A policy without names says nothing of columns, and the columns are what is asked for.
+        for stream in ("-", "/dev/stdin"):
+            said = run("act", self.policy("gaussian"), "--seed", 1, "--csv", "-", "--contexts", stream, "--keep", "id",
+                       stdin=table.read_text(), check=2).stderr
+            self.assertIn("name the columns of a CSV file with --context", said)
+
     def test_too_little_memory(self):
         for output in (("--csv", self.dir / "out.csv"), ("--out", self.dir / "out")):
             done = run("act", self.policy("gaussian"), "--contexts", self.contexts, "--seed", 1, *output, "--memory", "1M",
                        check=1)
-            self.assertIn("--memory", done.stderr)
+            self.assertIn("--memory 1M is less than 64M, the least that every command works with", done.stderr)
+            self.assertNotIn("right file", done.stderr)
             self.assertEqual(sorted(os.listdir(self.dir)), ["contexts.h5", "gaussian.toml"])
 
     def test_outputs_that_are_there_are_left_alone_without_overwrite(self):

@@ -81,6 +81,16 @@ class Differences(ProgramTest):
         self.assertIn("'odl' is none of the policies that are evaluated; choose among logged, new, old", said)
         self.assertIn("--baseline is empty", run(*self.args, "--baseline", "", check=2).stderr)
 
+    def test_to_the_only_policy_are_missed_with_a_word(self):
+        def said(*options):
+            return run("evaluate", self.data, *options, "--estimator", "ips").stderr
+        words = "new is the --baseline and the only policy, so there is no difference to show"
+        self.assertIn(words, said("--target", "new", "--baseline", "new"))
+        report = run_json("evaluate", self.data, "--target", "new", "--baseline", "new")
+        self.assertIn(words, report["warnings"][0])
+        self.assertNotIn("--baseline", said("--target", "new", "--target", "old", "--baseline", "new"))
+        self.assertNotIn("--baseline", said("--target", "new", "--baseline", "logged"))
+
     def test_of_rewards_are_rewards(self):
         rewards = write_log(self.dir / "rewards.h5", action=np.zeros(ROWS), loss=self.y, propensity=self.p,
                             targets={"new": self.new, "old": self.old}, attributes={"outcome": "reward"})

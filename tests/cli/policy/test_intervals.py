@@ -207,6 +207,15 @@ class Intervals(ProgramTest):
         self.assertIsNone(report["policies"][0]["estimates"][0]["value"])
         self.assertIn("--outcome-range", report["policies"][0]["diagnostics"]["warnings"][0])
 
+    def test_alpha_is_the_smoothing_that_logarithmic_smoothing_takes(self):
+        rows, smoothing = 2000, 0.03
+        data, w, r = self.log(rows, 21, rate=0.1, outcome="reward")
+        found = self.found(data, "--estimator", "ls,ips-ix", "--alpha", smoothing)[0]
+        value = np.log1p(smoothing * w * r).mean() / smoothing
+        self.assertAlmostEqual(found["ls"]["value"], value, 12)
+        self.assertAlmostEqual(found["ls"]["low"], value - math.log(1 / 0.05) / (smoothing * rows), 12)  # no choice, no price
+        self.assertEqual([found[name]["parameter"] for name in ("ls", "ips-ix")], [smoothing] * 2)
+
     def test_rewards_have_their_own_ranges_and_signs(self):
         losses, w, y = self.log(2000, 8)
         rewards, _, _ = self.log(2000, 8, "r.h5", outcome="reward")

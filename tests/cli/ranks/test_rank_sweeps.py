@@ -9,7 +9,7 @@ import time
 
 from harness import main, run
 from ranks import need_mpi, ranks_of, run_ranks, start_ranks
-from sweeps import SweepTest, archive
+from sweeps import SweepTest, archive, write_labelled
 
 # How often a rank is killed; 50 by hand.
 KILLS = int(os.environ.get("SCRM_KILLS", "3"))
@@ -38,11 +38,19 @@ class RankSweeps(SweepTest):
         self.assertEqual([name for name in self.visible() if "journal" in name], [])
 
     def test_a_run_that_fails_on_a_rank_is_recorded_and_the_others_go_on(self):
-        sweep = self.small(environments=["pricing", "nowhere/data.h5"], methods=["baseline", "scrm"])
+        write_labelled(self.dir / "few.h5", 4, 1, 2)  # none is left to learn from
+        sweep = self.small(environments=["pricing", "few.h5"], methods=["baseline", "scrm"])
         whole, _ = self.sweep(sweep, check=1)
         path, done = self.ranked(3, sweep, out="ranked.h5", check=1)
         self.assert_same_bits(whole, path)
         self.assertIn("runs failed", done.stderr)
+
+    def test_data_that_cannot_be_read_is_told_once_before_any_run(self):
+        sweep = self.small(environments=["pricing", "nowhere/data.h5"], methods=["baseline"])
+        _, done = self.ranked(3, sweep, out="ranked.h5", check=1)
+        self.assertEqual(done.stderr.count("scrm: error"), 1)
+        self.assertIn("nowhere/data.h5", done.stderr)
+        self.assertFalse((self.dir / "ranked.h5").exists())
 
     def test_an_archive_that_is_there_is_refused_once(self):
         sweep = self.small(environments=["gaussian"], methods=["baseline"])

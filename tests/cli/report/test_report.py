@@ -146,6 +146,16 @@ class Evaluations(ReportTest):
         for name in ("values", "differences", "weights-1", "weights-2"):
             self.assertTrue((self.dir / f"out/figures/{name}.svg").exists(), name)
 
+    def test_warnings_of_the_data_are_on_the_page(self):
+        found = self.evaluate(0.1)
+        self.assertEqual(found["warnings"], [])
+        copy = self.dir / "copy.h5"
+        copy.write_bytes((self.dir / "log.h5").read_bytes())
+        (self.dir / "evaluation.json").write_text(
+            run("evaluate", self.dir / "log.h5", copy, "--policy", self.dir / "p0.toml", "--json").stdout)
+        run("report", self.dir / "evaluation.json", "--out", self.dir / "out")
+        self.assertIn("copy.h5 hold the same rows", check_page(self, self.dir / "out")[0])
+
     def test_the_histogram_counts_every_row_at_its_weight(self):
         found = self.evaluate(0.3, rows=5000)["policies"][0]
         with h5py.File(self.dir / "log.h5") as log:

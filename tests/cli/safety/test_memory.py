@@ -100,8 +100,9 @@ class Evaluate(MemoryTest):
         policies = [self.write_policy(f"{i}.toml", 5, first=i / 100) for i in range(100)]
         named = [word for policy in policies for word in ("--policy", policy)]
         self.assertEqual(self.run_within(64, "evaluate", data, *named), "done")
-        self.run_within(64, "evaluate", data, *named, "--interval", "bootstrap", "--replicates", 200)
-        self.run_within(256, "evaluate", data, *named, "--interval", "bootstrap", "--replicates", 200)
+        bootstrap = ("--interval", "bootstrap", "--replicates", 200)
+        self.assertEqual(self.run_within(64, "evaluate", data, *named, *bootstrap), "refused")
+        self.assertEqual(self.run_within(256, "evaluate", data, *named, *bootstrap), "done")
 
     def test_the_ridge_model_of_many_actions_features_and_policies(self):
         data, policy = self.write_rows("rows.h5", 5_000, 50, 1_000), self.write_policy("p.toml", 50, 1_000)

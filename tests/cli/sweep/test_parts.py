@@ -9,7 +9,7 @@ import subprocess
 import h5py
 
 from harness import PROGRAM, SOURCE_DIR, main, run, run_json
-from sweeps import SweepTest, archive
+from sweeps import SweepTest, archive, write_labelled
 
 # Where a sweep ran and when, which parts change.
 ELSEWHERE = {"host", "time", "threads"}
@@ -130,7 +130,8 @@ class Parts(SweepTest):
             self.assertFalse((self.dir / "results.h5").exists())
 
     def test_failed_runs_are_kept_and_said(self):
-        sweep = self.write(environments=["gaussian", "missing.h5"], methods=["baseline"], seeds=2, rollouts=1)
+        write_labelled(self.dir / "few.h5", 4, 1, 2)  # none is left to learn from
+        sweep = self.write(environments=["gaussian", "few.h5"], methods=["crm"], lambdas=0.01, seeds=2, rollouts=3)
         whole, _ = self.sweep(sweep, check=1)
         files = [self.part(sweep, f"{i}/2", check=None)[0] for i in (1, 2)]
         merged, done = self.merge(*files)

@@ -7,8 +7,8 @@ import unittest
 
 import h5py
 
-from harness import DATA_DIR, main, need_data, run
-from sweeps import SweepTest, archive, bits, runs
+from harness import main, run
+from sweeps import SweepTest, archive, bits, runs, write_labelled
 
 BASE = {"environments": ["pricing"], "methods": ["crm"], "rollouts": 1, "lambdas": 0.01}
 # Key, value, what is said about it.
@@ -167,33 +167,36 @@ class Places(SweepTest):
         (self.dir / "locked").mkdir(mode=0o500)
         self.assertIn("locked", self.sweep(self.write(**BASE), out="locked/results.h5", check=1)[1].stderr)
 
-    def test_a_missing_data_set_fails_alone_and_can_be_brought_later(self):
-        keys = dict(environments=["scene", "pricing"], methods=["baseline", "crm"], seeds=2, rollouts=2, lambdas=0.01,
-                    max_iterations=3)
+    def test_data_that_cannot_be_read_is_told_before_any_run(self):
+        keys = dict(environments=["scene", "pricing"], methods=["baseline"], seeds=2, rollouts=1)
         (self.dir / "data").mkdir()
-        path, done = self.sweep(self.write(**keys, data_dir="data"), check=1)
+        _, done = self.sweep(self.write(**keys, data_dir="data"), check=1)
         self.assertIn("scene-train.arff", done.stderr)
         self.assertIn(str(self.dir / "data"), done.stderr)
-        self.assertIn("4 of 8 runs failed", done.stderr)
-        columns = archive(path)
-        self.assertEqual(columns["status"], ["failed"] * 4 + ["ok"] * 4)
-        self.assertTrue(all("scene-train.arff" in message for message in columns["message"][:4]))
-        first = runs(path)
-        need_data("scene-train.arff")
-        for name in ["scene-train.arff", "scene-test.arff", "scene.xml"]:
-            (self.dir / "data" / name).symlink_to(DATA_DIR / name)
-        resumed = self.go_on(done.stderr)
-        self.assertEqual(resumed.returncode, 0, resumed.stderr)
-        self.assertIn('"resumed":4', resumed.stdout)
-        self.assert_same_bits(path, self.sweep(self.dir / "sweep.toml", out="straight.h5")[0])
-        second = runs(path)
-        self.assertEqual({key: second[key] for key in first if key[0] == "pricing"},
-                         {key: first[key] for key in first if key[0] == "pricing"})
-        # Gone again, what is finished stays.
+        self.assertIn("no run was begun", done.stderr)
+        self.assertEqual(self.visible(), ["data", "sweep.toml"])
+        (self.dir / "bad.h5").write_text("no data")
+        for name in ("nowhere.h5", "bad.h5"):
+            _, done = self.sweep(self.write(**{**keys, "environments": ["pricing", name]}), check=1)
+            self.assertIn(name, done.stderr)
+            self.assertEqual(self.visible(), ["bad.h5", "data", "sweep.toml"])
+        # Of a part, only the data of its own runs.
+        written = self.write(environments=["pricing", "nowhere.h5"], methods=["baseline"], seeds=1, rollouts=1)
+        codes = [self.sweep(written, "--part", f"{i}/2", out=f"{i}.h5", check=None)[1].returncode for i in (1, 2)]
+        self.assertEqual(sorted(codes), [0, 1])
+
+    def test_data_may_go_once_its_runs_are_finished(self):
+        data = write_labelled(self.dir / "mine.h5", 40, 2, 2)
+        path, _ = self.sweep(self.write(environments=["pricing", "mine.h5"], methods=["baseline", "crm"], seeds=2,
+                                        rollouts=2, lambdas=0.01, max_iterations=3))
         before = bits(path)
-        for name in ["scene-train.arff", "scene-test.arff", "scene.xml"]:
-            (self.dir / "data" / name).unlink()
+        data.unlink()
         self.sweep(self.dir / "sweep.toml", "--resume")
+        self.assertEqual(bits(path), before)
+        # A run more cannot be had.
+        more = self.dir / "sweep.toml"
+        more.write_text(more.read_text().replace("seeds = 2", "seeds = 3"))
+        self.assertIn("mine.h5", self.sweep(more, "--resume", check=1)[1].stderr)
         self.assertEqual(bits(path), before)
 
 

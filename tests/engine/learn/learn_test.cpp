@@ -276,11 +276,15 @@ TEST_CASE("learn: what makes no sense is refused in words") {
   LoggedRows rows = gaussian_logs(100, 21);
   MemorySource source = make_source(rows);
   const Policy start = start_policy(rows.schema);
-  CHECK_THROWS_AS(learn(source, start, options_with(&kIpsIxEstimator, -1), {}), Error);
-  CHECK_THROWS_AS(learn(source, start, options_with(&kAdditiveEstimator, 1), {}), Error);
+  CHECK_THROWS_WITH_AS(learn(source, start, options_with(&kIpsIxEstimator, -1), {}),
+                       doctest::Contains("lambda is -1, but must be zero or above"), Error);
+  CHECK_THROWS_WITH_AS(learn(source, start, options_with(&kAdditiveEstimator, 1), {}),
+                       doctest::Contains("the estimator 'additive' does not apply: it is for multilabel actions"),
+                       Error);
   Policy short_start = start;
   short_start.theta.pop_back();
-  CHECK_THROWS_AS(learn(source, short_start, options_with(&kIpsIxEstimator, 1), {}), Error);
+  CHECK_THROWS_WITH_AS(learn(source, short_start, options_with(&kIpsIxEstimator, 1), {}),
+                       doctest::Contains("theta has 2 numbers, the data needs 3"), Error);
   LearnOptions outside = options_with(&kIpsIxEstimator, 1);
   outside.minimize.bound = {{1.0, 2.0}};
   CHECK_THROWS_WITH_AS(learn(source, start, outside, {}), doctest::Contains("outside the bound"), Error);

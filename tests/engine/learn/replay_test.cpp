@@ -297,7 +297,8 @@ TEST_CASE("replay: what cannot share contexts is refused, not computed wrongly")
   CHECK_THROWS_WITH_AS(make_target_policy(policy, schema, "p"), doctest::Contains("share contexts"), Error);
   Schema continuous;
   continuous.replays = 2;
-  CHECK_THROWS_AS(make_target_policy(random_policy(PolicyKind::gaussian, continuous, 71), continuous, "p"), Error);
+  CHECK_THROWS_WITH_AS(make_target_policy(random_policy(PolicyKind::gaussian, continuous, 71), continuous, "p"),
+                       doctest::Contains("p: rows that share contexts need a softmax or multilabel policy"), Error);
   // Leaving single rows out would tear groups apart.
   const LoggedRows rows = replayed_rows(bits_schema(3, 2, false), 64, 4, 73);
   MemorySource shared = shared_source(rows, 4);

@@ -208,7 +208,8 @@ TEST_CASE("l2 by auto: equal losses leave nothing to choose, and candidates belo
   MemorySource varied = make_source(rows);
   const Policy start = start_of(PolicyKind::softmax, rows.schema);
   for (const double wrong : {-1.0, std::nan(""), HUGE_VAL})
-    CHECK_THROWS_AS(learn(varied, start, ridge_options({0, wrong}), {}), Error);
+    CHECK_THROWS_WITH_AS(learn(varied, start, ridge_options({0, wrong}), {}),
+                         doctest::Contains("but must be zero or above"), Error);
   for (double& loss : rows.loss) loss = 0.5;
   MemorySource source = make_source(rows);
   LearnOptions options = ridge_options({0.1, 0.01});

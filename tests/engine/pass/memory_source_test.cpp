@@ -159,7 +159,8 @@ TEST_CASE("memory_source: a source copied whole, or grown on top of a copy, is t
 TEST_CASE("memory_source: blocks after a short one, and rows that are missing, are refused") {
   const LoggedRows rows = random_rows(schema_of(ActionKind::continuous, 0, 1, false, FloatType::f64), 100, 1);
   MemorySource source = make_source(rows);
-  CHECK_THROWS_AS(source.append(make_buffer(rows, 0, 10), 10), Error);
+  CHECK_THROWS_WITH_AS(source.append(make_buffer(rows, 0, 10), 10),
+                       doctest::Contains("only the last block of a source may be short"), Error);
 
   // A source that lost rows to the audit has gaps: growing it, or growing by it, would count rows that are not there.
   struct Gappy final : Source {

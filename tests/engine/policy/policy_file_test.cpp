@@ -126,10 +126,11 @@ TEST_CASE("a policy file: what cannot be read back is not written") {
   const std::string name = folder / "out.toml";
   Policy policy;
   policy.theta = {1, std::numeric_limits<double>::quiet_NaN()};
-  CHECK_THROWS_AS(scrm::write_policy(name, policy), scrm::Error);
+  CHECK_THROWS_WITH_AS(scrm::write_policy(name, policy), doctest::Contains("theta has the value nan"), scrm::Error);
   policy.theta = {1, 2, 3};
   policy.outputs = 2;
-  CHECK_THROWS_AS(scrm::write_policy(name, policy), scrm::Error);
+  CHECK_THROWS_WITH_AS(scrm::write_policy(name, policy), doctest::Contains("3 numbers make no 2 equal rows of theta"),
+                       scrm::Error);
   CHECK(fs::is_empty(folder.path));
 }
 

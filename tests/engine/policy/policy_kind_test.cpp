@@ -293,7 +293,8 @@ TEST_CASE("policy kinds: what is incomplete or there already is not registered")
   CHECK(holds(refusal(kind), "gradient"));
   kind.log_density = nullptr;
   CHECK(holds(refusal(kind), "log_density"));
-  CHECK_THROWS_AS(policy_kind(PolicyKind("another")), Error);
+  CHECK_THROWS_WITH_AS(policy_kind(PolicyKind("another")), doctest::Contains("there is no kind of policy 'another'"),
+                       Error);
 }
 
 TEST_CASE("policy kinds: data that a policy does not fit is told which kinds would, and what has no gradient stays") {

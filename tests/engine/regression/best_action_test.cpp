@@ -103,7 +103,9 @@ TEST_CASE("best actions: from a kernel ridge's polynomials are those of its mean
 }
 
 TEST_CASE("best action: an empty grid is refused") {
-  CHECK_THROWS_AS(best_action(std::vector<double>{1}, {}, 0, {0, 1, 0}), Error);
+  CHECK_THROWS_WITH_AS(best_action(std::vector<double>{1}, {}, 0, {0, 1, 0}),
+                       doctest::Contains("no actions to choose from"), Error);
   std::vector<BestAction> best(3);
-  CHECK_THROWS_AS(best_actions(std::vector<double>(4), {}, 0, {0, 1, 5}, best), Error);
+  CHECK_THROWS_WITH_AS(best_actions(std::vector<double>(4), {}, 0, {0, 1, 5}, best),
+                       doctest::Contains("do not divide among 3 contexts"), Error);
 }

@@ -165,7 +165,9 @@ TEST_CASE("conjugate gradients: is chosen where widths would cost too much, and 
   CHECK_THROWS_WITH_AS(ridge.mean_and_width(rows.states, out, out), doctest::Contains("use the primal"), Error);
   CHECK_THROWS_WITH_AS(fitted(kernel, 0, RidgeSolver::conjugate_gradient, rows, {20}), doctest::Contains("above zero"),
                        Error);
-  CHECK_THROWS_AS(fitted({.kind = KernelKind::linear}, 1, RidgeSolver::conjugate_gradient, {}, {0}), Error);
+  CHECK_THROWS_WITH_AS(fitted({.kind = KernelKind::linear}, 1, RidgeSolver::conjugate_gradient, {}, {0}),
+                       doctest::Contains("conjugate gradients are for the bits kernel with a lambda above zero"),
+                       Error);
 }
 
 TEST_CASE("conjugate gradients: holds no more than it said it would, and of replays one context") {

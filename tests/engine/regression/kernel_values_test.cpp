@@ -111,7 +111,10 @@ TEST_CASE("feature dimensions: those of the experiments, and no overflow") {
 TEST_CASE("kernels that cannot be are refused by name") {
   CHECK_THROWS_WITH_AS(check({.kind = KernelKind::polynomial, .degree = 0}), doctest::Contains("degree is 0"), Error);
   CHECK_THROWS_WITH_AS(check({.kind = KernelKind::gaussian, .length = -1}), doctest::Contains("length is -1"), Error);
-  CHECK_THROWS_AS(check({.kind = KernelKind::linear, .features = 3, .actions = 0}), Error);
-  CHECK_THROWS_AS(FiniteFeatures({.kind = KernelKind::gaussian}), Error);
-  CHECK_THROWS_AS(FiniteFeatures({.kind = KernelKind::polynomial, .features = 2000, .degree = 9}), Error);
+  CHECK_THROWS_WITH_AS(check({.kind = KernelKind::linear, .features = 3, .actions = 0}),
+                       doctest::Contains("an action has at least one"), Error);
+  CHECK_THROWS_WITH_AS(FiniteFeatures({.kind = KernelKind::gaussian}),
+                       doctest::Contains("the gaussian kernel has no finite feature map"), Error);
+  CHECK_THROWS_WITH_AS(FiniteFeatures({.kind = KernelKind::polynomial, .features = 2000, .degree = 9}),
+                       doctest::Contains("is too long: use inducing points"), Error);
 }

@@ -305,10 +305,13 @@ TEST_CASE("logistic: the same bits on 1, 2 and 5 threads") {
 TEST_CASE("logistic: what makes no sense is refused by name") {
   LabelledData data = labelled_rows(10, 2, 1, 1);
   const std::vector<std::int64_t> rows = all_rows(data);
-  CHECK_THROWS_AS(fit_logistic(data, {}, {}), Error);
+  CHECK_THROWS_WITH_AS(fit_logistic(data, {}, {}), doctest::Contains("random: no rows to fit a logistic regression on"),
+                       Error);
   CHECK_THROWS_WITH_AS(fit_logistic(data, rows, {.c = 0}), doctest::Contains("c is 0"), Error);
-  CHECK_THROWS_AS(fit_logistic_cv(data, rows, {}, 5, {}), Error);
-  CHECK_THROWS_AS(fit_logistic_cv(data, rows, std::vector<double>{1}, 1, {}), Error);
+  CHECK_THROWS_WITH_AS(fit_logistic_cv(data, rows, {}, 5, {}), doctest::Contains("no value of c to choose from"),
+                       Error);
+  CHECK_THROWS_WITH_AS(fit_logistic_cv(data, rows, std::vector<double>{1}, 1, {}),
+                       doctest::Contains("cross-validation needs at least 2 folds, not 1"), Error);
   CHECK_THROWS_WITH_AS(fit_logistic(data, std::vector<std::int64_t>{10}, {}), doctest::Contains("row 10"), Error);
   LabelledData huge = data;
   for (double& x : huge.context) x *= 1e200;

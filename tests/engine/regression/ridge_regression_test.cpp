@@ -118,9 +118,9 @@ TEST_CASE("ridge: a constant feature gets no weight and disturbs nothing") {
 
 TEST_CASE("ridge: what makes no sense is refused by name") {
   const std::vector<double> x = {1, 2, NAN, 4}, good = {1, 2, 3, 4}, y = {1, 2}, one = {1};
-  CHECK_THROWS_AS(fit_ridge({}, 2, {}, one), Error);
-  CHECK_THROWS_AS(fit_ridge(good, 2, y, {}), Error);
-  CHECK_THROWS_AS(fit_ridge(good, 3, y, one), Error);
+  CHECK_THROWS_WITH_AS(fit_ridge({}, 2, {}, one), doctest::Contains("no rows to fit a ridge regression on"), Error);
+  CHECK_THROWS_WITH_AS(fit_ridge(good, 2, y, {}), doctest::Contains("no penalty to choose from"), Error);
+  CHECK_THROWS_WITH_AS(fit_ridge(good, 3, y, one), doctest::Contains("4 numbers are not 2 rows of 3 features"), Error);
   CHECK_THROWS_WITH_AS(fit_ridge(good, 2, y, std::vector<double>{-1}), doctest::Contains("penalty is -1"), Error);
   CHECK_THROWS_WITH_AS(fit_ridge(x, 2, y, one), doctest::Contains("row 1: feature 0 is nan"), Error);
 }

@@ -90,8 +90,9 @@ TEST_CASE("softmax regression: classes that do not occur share a twentieth, and 
   CHECK(probabilities(fit_softmax(one, all_rows(one), {}).theta, 7, -3)[0] == doctest::Approx(0.95));
   const LabelledData only = classes_of(20, 1, 1);
   CHECK(fit_softmax_held_out(only, all_rows(only), std::vector{1.0}, {}).theta == std::vector<double>(3, 0.0));
-  CHECK_THROWS_AS(fit_softmax(one, {}, {}), Error);
-  CHECK_THROWS_AS(fit_softmax(one, all_rows(one), {.c = 0}), Error);
+  CHECK_THROWS_WITH_AS(fit_softmax(one, {}, {}), doctest::Contains("no rows to fit a softmax regression on"), Error);
+  CHECK_THROWS_WITH_AS(fit_softmax(one, all_rows(one), {.c = 0}),
+                       doctest::Contains("c is 0: the inverse of a ridge's strength must be above zero"), Error);
 }
 
 TEST_CASE("softmax regression: the ridge is chosen on rows held out, and rows may be few") {

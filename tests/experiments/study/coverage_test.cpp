@@ -86,7 +86,9 @@ TEST_CASE("coverage: a truth that is wrong is not covered, and on the side where
   wrong.value += 1;
   CoverageOptions options = study_of({}, {IntervalKind::normal}, {1000}, 100);
   options.designs = {&wrong};
-  for (const CoverageRecord& record : run_coverage_study(options)) {
+  const auto records = run_coverage_study(options);
+  REQUIRE(records.size() == 4);
+  for (const CoverageRecord& record : records) {
     CAPTURE(record.estimator);
     CHECK(record.coverage == 0);
     CHECK(record.below == 1);

@@ -248,7 +248,7 @@ TEST_CASE("sweep_plan: other data under the same name makes other runs") {
   CHECK(holds(found[0], "data was 60 rows, 3 features, 2 labels"));
 }
 
-TEST_CASE("sweep_plan: what makes no sense is left out in words, what is missing fails alone") {
+TEST_CASE("sweep_plan: what makes no sense is left out in words, what is missing has its reason") {
   const Folder folder;
   const SweepPlan plan = plan_of(folder,
                                  "environments = [\"pricing\", \"scene\"]\nmethods = [\"majority\", \"scrm\"]\n"

@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "archive/journal_file.hpp"
-#include "archive/run_serialization.hpp"
 #include "file/fields.hpp"
+#include "scrm/io/archive/run_serialization.hpp"
 #include "support/files.hpp"
 #include "support/runs.hpp"
 
@@ -84,8 +84,8 @@ TEST_CASE("a journal: cut at any byte, it reads as its whole records and goes on
     const std::string path = folder / "cut";
     write_bytes(path, bytes.substr(0, size));
     if (size < sizes[0]) {
-      CHECK_THROWS_AS(read_journal(path), Error);
-      CHECK_THROWS_AS(RunJournal(path, "a sweep"), Error);
+      CHECK_THROWS_WITH_AS(read_journal(path), doctest::Contains("journal"), Error);
+      CHECK_THROWS_WITH_AS(RunJournal(path, "a sweep"), doctest::Contains("journal"), Error);
       CHECK(bytes_of(path).size() == size);  // what is not understood is left alone
       continue;
     }

@@ -129,3 +129,10 @@ TEST_CASE("an atomic file: a disk that is full leaves the old file and no remain
   CHECK(bytes_of(folder / "out.txt") == "old");
   CHECK(folder.entries() == 1);
 }
+
+TEST_CASE("an atomic file: where the folder is there, the system's own reason is told") {
+  CHECK(holds(writing_complaint("/nowhere/x.txt"), "the folder /nowhere does not exist"));
+  const std::string said = writing_complaint("/proc/x.txt");
+  CHECK(holds(said, "cannot write into the folder /proc: No such file or directory"));
+  CHECK_FALSE(holds(said, "does not exist"));
+}

@@ -17,6 +17,11 @@ TEST_CASE("closest_word: suggests slips of the keyboard and unique beginnings, n
   CHECK(closest_word("deploy", commands) == std::nullopt);
   CHECK(closest_word("", commands) == std::nullopt);
   CHECK(closest_word("x", {}) == std::nullopt);
+  // One or two letters are close to everything, and so is half a word.
+  for (const char* typed : {"c", "ab", "Ö", "Öl"})
+    CHECK(closest_word(typed, {"a", "abc", "Öl 1", "C4"}) == std::nullopt);
+  CHECK(closest_word("abxy", {"abcd"}) == std::nullopt);
+  CHECK(closest_word("abc", {"abd"}) == "abd");
 }
 
 TEST_CASE("suggestion: the word that was meant, or those there are") {

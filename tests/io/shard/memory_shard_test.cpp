@@ -317,6 +317,9 @@ TEST_CASE("arrays in memory: those that do not fit each other are refused by nam
   shard.arrays.pop_back();
   CHECK(complaint(shard) == "propensity: is missing, and so is log_propensity");
   shard = columns.shard();
+  shard.arrays.push_back(list("log_propensity", columns.loss));
+  CHECK(complaint(shard).starts_with("log_propensity: there is propensity too"));
+  shard = columns.shard();
   shard.arrays.push_back(list("cluster", columns.loss));
   CHECK(complaint(shard) == "cluster: holds real numbers, clusters are integers");
   shard = columns.shard();

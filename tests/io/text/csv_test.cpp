@@ -115,7 +115,7 @@ TEST_CASE("csv: lines are counted as an editor counts them") {
 TEST_CASE("csv: what cannot be read is named") {
   CHECK(holds(reading_complaint(""), "the file is empty"));
   CHECK(holds(reading_complaint("\n\n"), "the file is empty"));
-  CHECK(holds(reading_complaint("1,2\n3,4\n"), "line 1: these are numbers, not names"));
+  CHECK(holds(reading_complaint("1,2\n3,4\n"), "line 1: the first line looks like data, not names"));
   CHECK(holds(reading_complaint("a,b,a\n"), "line 1: the name 'a' is given to columns 1 and 3"));
   CHECK(holds(reading_complaint("a,,b\n"), "line 1: column 2 has no name"));
   CHECK(holds(reading_complaint("a,b\n1,\"2\n3,4\n"), "line 2: a quote is opened and never closed"));

@@ -47,7 +47,7 @@ PassOptions with_scores(const PassOptions& pass, int outputs) {
   const auto wanted = static_cast<std::size_t>(resolve_threads(pass.threads));
   const std::size_t threads = std::clamp<std::size_t>(pass.memory / 2 / scores, 1, wanted);
   MemoryLedger ledger(pass.memory);
-  ledger.charge(threads * scores, "scores of all actions, which a model is followed by",
+  ledger.charge(threads * scores, "scores of all actions of the policy that learning with a model starts from",
                 "fewer actions, or an --estimator without a model");
   PassOptions out = pass;
   out.threads = static_cast<int>(threads);

@@ -38,7 +38,9 @@ Schema with_fourier_features(Schema schema, const FourierFeatures& map) {
   if (schema.sparse) {
     throw Error(ErrorKind::usage, "fourier features need dense contexts, and these are sparse; use linear features");
   }
-  if (schema.replays > 1) throw Error(ErrorKind::usage, "fourier features of rows that share contexts are made before");
+  if (schema.replays > 1)
+    throw Error(ErrorKind::usage,
+                "fourier features cannot be added to rows that share contexts: make them before the rows are replayed");
   if (schema.features == 0) throw Error(ErrorKind::usage, "fourier features need a context, and the data has none");
   schema.features += map.width;
   schema.context_type = FloatType::f64;

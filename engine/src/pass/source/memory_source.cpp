@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdint>
 
 #include "scrm/io/file/error.hpp"
 
@@ -13,12 +14,24 @@ namespace {
 class NoLoader final : public BlockLoader {};
 class NoGroup final : public BlockGroup {};
 
+/// Contexts up to this size are still in the second-level cache when the last of their rows is used.
+constexpr std::size_t kMostStreamed = 256 * 1024;
+/// Sources below this size stay in the last-level cache from pass to pass.
+constexpr std::size_t kLeastStreamed = 32 << 20;
+
+/// Brings memory into the cache in the order of its addresses. Kernels take a tile of rows from every column in turn,
+/// which the processor's prefetching does not foresee: they would get two thirds of the memory's speed.
+void stream_into_cache(const void* from, std::size_t bytes) noexcept {
+  const auto* numbers = static_cast<const volatile std::uint64_t*>(from);
+  for (std::size_t i = 0; i < bytes / sizeof(*numbers); i += kColumnAlignment / sizeof(*numbers)) (void)numbers[i];
+}
+
 /// Growing past a gap would count rows that are not there.
 void require_no_gaps(std::int64_t held, std::int64_t rows) {
   if (held == rows) return;
   throw Error(ErrorKind::usage,
-              fmt::format("only {} of {} rows passed the audit: such a source cannot grow, nor others "
-                          "by it; leave the bad rows out of its files first",
+              fmt::format("only {} of {} rows passed the audit: rows can be appended neither to nor from such a "
+                          "source; leave the bad rows out of its files first",
                           held, rows));
 }
 
@@ -101,7 +114,15 @@ std::unique_ptr<BlockGroup> MemorySource::fetch(std::int64_t, int) {
 Block MemorySource::load(BlockGroup&, std::int64_t index, BlockLoader&, Audit&) const {
   const StoredBlock& held = blocks_[static_cast<std::size_t>(index)];
   assert(held.buffer != nullptr);  // another rank's
-  return held.buffer->view(index * kBlockRows, held.rows);
+  const Block block = held.buffer->view(index * kBlockRows, held.rows);
+  const std::size_t number = schema_.context_type == FloatType::f32 ? sizeof(float) : sizeof(double);
+  const std::size_t context =
+      schema_.sparse ? 0 : static_cast<std::size_t>(schema_.features * context_stride(schema_.replays)) * number;
+  if (context > kMostStreamed || blocks_.size() * context < kLeastStreamed) return block;
+  stream_into_cache(block.context, context);
+  for (const double* list : {block.action, block.propensity, block.loss})
+    if (list != nullptr) stream_into_cache(list, kBlockRows * sizeof(double));
+  return block;
 }
 
 }  // namespace scrm

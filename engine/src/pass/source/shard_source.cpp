@@ -15,7 +15,7 @@ constexpr std::size_t kMaxChunkBlocks = 512;
 class ShardLoader final : public BlockLoader {
  public:
   explicit ShardLoader(const Schema& schema) : buffer(schema) {}
-  void allow_rows(bool allowed) override { buffer.allow_in_place(allowed); }
+  void allow_in_place(bool allowed) override { buffer.allow_in_place(allowed); }
 
   BlockBuffer buffer;
 };

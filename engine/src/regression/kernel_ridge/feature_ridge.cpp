@@ -236,8 +236,8 @@ void FeatureRidge::add_to_kernel_matrix(std::int64_t first) {
   const double least = options_.lambda > 0 ? 0 : kLeastPivot;
   if (!parallel_cholesky(factor_, first) || !(factor_.diagonal().array().square() > least).all()) {
     if (options_.lambda == 0) throw_repeated_states();
-    throw Error(ErrorKind::data, fmt::format("states are dependent to working precision and lambda = {} does not part "
-                                             "them: raise lambda",
+    throw Error(ErrorKind::data, fmt::format("the kernel matrix of the states is singular to working precision with "
+                                             "lambda = {}: raise lambda",
                                              options_.lambda));
   }
   kernel_weights_ = of_rows(&Row::y, 0, n) / times.sqrt();

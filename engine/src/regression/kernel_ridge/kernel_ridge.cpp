@@ -83,7 +83,7 @@ void query(const FeatureRidge& ridge, std::span<const double> states, std::span<
   const auto columns = as_columns(states, options.kernel.state_size(), queries);
   const bool with_width = widths != nullptr && options.lambda > 0;
   if (with_width && options.solver == RidgeSolver::conjugate_gradient) {
-    throw Error(ErrorKind::usage, "conjugate gradients know means and no widths: use the primal solver");
+    throw Error(ErrorKind::usage, "conjugate gradients give means without widths: use the primal solver");
   }
   if (widths != nullptr && !with_width) std::fill_n(widths, queries, 0.0);
   parallel_blocks(queries, block_of(ridge.dimension()), [&](std::int64_t first, std::int64_t n) {

@@ -8,8 +8,10 @@ namespace {
 void add_column_options(CLI::App& command, ImportOptions& options) {
   CsvImport& import = options.import;
   const char* group = "Columns of csv (by their names in the header)";
-  command.add_option("--context", import.context, "Features: names, ranges first:last, prefixes x*; default none")
-      ->delimiter(',')
+  command
+      .add_option(
+          "--context", import.context,
+          "Features: names (with a comma in one: in double quotes), ranges first:last, prefixes x*; default none")
       ->allow_extra_args(false)
       ->type_name("A,B,...")
       ->group(group);
@@ -17,7 +19,6 @@ void add_column_options(CLI::App& command, ImportOptions& options) {
       command
           .add_option("--action", import.action,
                       "The logged action; for multilabel, one 0/1 column for each label (patterns too)")
-          ->delimiter(',')
           ->allow_extra_args(false)
           ->type_name("COLUMN")
           ->group(group);
@@ -36,7 +37,6 @@ void add_column_options(CLI::App& command, ImportOptions& options) {
       .add_option("--label-propensity", import.label_propensity,
                   "Multilabel: probability of each logged bit. 'q_*' beside --action 'tag_*': paired by what the "
                   "stars stand for, where that is the same")
-      ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("A,B,...")
       ->group(group);
@@ -63,7 +63,6 @@ void add_encoding_options(CLI::App& command, ImportOptions& options) {
       .add_option("--categorical", import.categorical,
                   "Columns of categories: a feature for each value (of --context, or added to it). Of the action: its "
                   "values are names, even where they are numbers")
-      ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("A,B,...")
       ->group(group);
@@ -130,7 +129,7 @@ std::vector<const CLI::Option*> options_added(CLI::App& command, const Add& add)
 void add_import_options(CLI::App& command, ImportOptions& options) {
   command
       .add_option("file", options.files,
-                  "The file, gzip-compressed or not; /dev/stdin reads from a pipe. Several make one data set, their "
+                  "The file, gzip-compressed or not; - reads the standard input. Several make one data set, their "
                   "columns matched by name")
       ->required()
       ->type_name("FILE");

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "cli/outputs.hpp"
@@ -12,6 +14,44 @@
 #include "scrm/io/import/csv_contexts.hpp"
 
 namespace scrm {
+
+namespace {
+
+/// Whether these are contexts as text: a CSV file by its name, or what comes through the standard input or a pipe.
+bool is_text(const std::string& path) {
+  namespace fs = std::filesystem;
+  const fs::path name = path.ends_with(".gz") ? fs::path(path).stem() : fs::path(path);
+  std::error_code ignored;
+  return name.extension() == ".csv" || name.extension() == ".tsv" || path == "/dev/stdin" ||
+         (path.starts_with("/dev/") && fs::is_fifo(path, ignored));
+}
+
+}  // namespace
+
+void take_policy_inputs(const std::vector<std::string>& names, ContextInputs& inputs) {
+  if (inputs.csv() || names.empty() || !std::all_of(inputs.paths.begin(), inputs.paths.end(), is_text)) return;
+  inputs.columns = {column_list(names)};
+  inputs.asked_by = "without --context or --encoding, the policy's inputs are taken by name";
+}
+
+void require_columns(const ContextInputs& inputs) {
+  const auto text = std::find_if(inputs.paths.begin(), inputs.paths.end(), is_text);
+  if (inputs.csv() || text == inputs.paths.end()) return;
+  fail_usage(
+      fmt::format("--contexts {}: name the columns of a CSV file with --context, for instance --context 'x*', or give "
+                  "the --encoding that import wrote",
+                  *text));
+}
+
+std::string column_list(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ",") + csv_field(name);
+  return list;
+}
+
+std::string input_path(const std::string& name) {
+  return name == "-" ? "/dev/stdin" : name;
+}
 
 char parse_delimiter(const std::string& text) {
   if (text == "\\t" || text == "tab") return '\t';
@@ -35,6 +75,7 @@ ContextFiles::ContextFiles(const ContextInputs& inputs, std::string beside, bool
   CsvContexts csv;
   csv.delimiter = parse_delimiter(inputs.delimiter);
   csv.context = inputs.columns;
+  csv.asked_by = inputs.asked_by;
   csv.encoding = encoding_;
   csv.keep = inputs.keep;
   csv.replaced = inputs.replaced;
@@ -51,7 +92,8 @@ ContextFiles::ContextFiles(const ContextInputs& inputs, std::string beside, bool
       print_warning(fmt::format("{}: {}", paths_[i], warning), common.quiet);
     if (keeps) {
       kept_names_ = result.kept;
-      csv.keep = result.kept;  // the next file's columns may stand in another order
+      csv.keep.clear();  // the next file's columns may stand in another order
+      for (const std::string& name : result.kept) csv.keep.push_back(csv_field(name));
       kept_files_.push_back(csv.kept);
     }
     if (keeps && !result.replaced.empty()) {

@@ -17,14 +17,27 @@ namespace scrm {
 /// The contexts as they are asked for.
 struct ContextInputs {
   std::vector<std::string> paths;
-  std::vector<std::string> columns;  ///< of CSV files
-  std::string encoding;              ///< instead: how columns of CSV files become features
+  std::vector<std::string> columns;  ///< of CSV files: lists of names, ranges and prefixes
+  std::string asked_by = "--context";
+  std::string encoding;  ///< instead: how columns of CSV files become features
   std::string delimiter = ",";
   std::vector<std::string> keep;  ///< columns of CSV files that are kept as they are; empty: all but those replaced
   std::vector<std::string> replaced;
 
   bool csv() const { return !columns.empty() || !encoding.empty(); }
 };
+
+/// What a name of an input stands for: "-" is the standard input.
+std::string input_path(const std::string& name);
+
+/// Takes the columns of CSV files by the names that the policy has for its inputs, where nothing else says which.
+void take_policy_inputs(const std::vector<std::string>& names, ContextInputs& inputs);
+
+/// Throws a usage Error where there are CSV files, and nothing says which of their columns are features.
+void require_columns(const ContextInputs& inputs);
+
+/// Names as an option takes them in a list.
+std::string column_list(const std::vector<std::string>& names);
 
 /// The character of --delimiter: itself, or tab; a usage Error otherwise.
 char parse_delimiter(const std::string& text);

@@ -134,6 +134,9 @@ class EvaluationPage {
 
   void add_warnings(PageSection& section) const {
     PageWarnings warnings;
+    for (const Json& warning : list(json_, "warnings")) {  // of the data; files of before have none
+      if (warning.is_string()) warnings.texts.push_back(warning.get<std::string>());
+    }
     for (const Json& policy : list(json_, "policies")) {
       for (const Json& warning : list(part(policy, "diagnostics"), "warnings")) {
         if (warning.is_string())

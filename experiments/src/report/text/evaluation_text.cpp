@@ -177,7 +177,8 @@ Json evaluation_json(const EvaluationReport& report, const EvaluateOptions& opti
       {"outcome", to_string(context.outcome)},
       {"interval", interval_json(report, options, context.outcome)},
       {"logged_loss", {{"mean", report.loss.true_mean()}, {"min", report.loss.lowest}, {"max", report.loss.highest}}},
-      {"policies", std::move(policies)}};
+      {"policies", std::move(policies)},
+      {"warnings", context.warnings}};
   if (report.clusters) json["clusters"] = *report.clusters;
   if (report.clusters_merged) json["clusters_merged"] = true;
   if (!report.model.empty())

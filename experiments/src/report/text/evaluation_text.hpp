@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "scrm/engine/estimate/evaluate.hpp"
 #include "scrm/engine/estimate/weight_histogram.hpp"
@@ -14,6 +15,7 @@ struct EvaluationContext {
   Outcome outcome = Outcome::loss;  ///< what the report's values are
   double seconds = 0;
   int threads = 1;
+  std::vector<std::string> warnings = {};  ///< of the data or the request; those of policies are in the report
 };
 
 /// The contract of `evaluate --json`; histograms of the policies' weights, where there are any, in the policies' order.

@@ -1,14 +1,15 @@
 #include "report/text/learning_text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "report/enum_names.hpp"
 #include "report/terminal.hpp"
+#include "report/text/learning_warnings.hpp"
 #include "scrm/engine/estimate/as_rewards.hpp"
-#include "scrm/engine/estimate/estimator.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
 
 namespace scrm {
@@ -16,11 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kUnreliableEssShare = 0.01;
-/// Standard deviations of the outcome between its mean and zero above which noise of the weights outweighs the rest.
-constexpr double kFarFromZero = 2;
-// A policy that has decided more of the rows than this explores in name only.
-constexpr double kNearlyAll = 0.9;
 constexpr std::size_t kPathLines = 12;
 
 Json finite_or_null(const std::optional<double>& value) {
@@ -41,11 +37,6 @@ Estimate in_sign(const Estimate& estimate, Outcome outcome) {
   return outcome == Outcome::reward ? as_rewards(estimate) : estimate;
 }
 
-/// A loss in the outcome's own sign; never -0.
-double in_sign(double loss, Outcome outcome) {
-  return outcome == Outcome::reward ? 0.0 - loss : loss;
-}
-
 /// The fields of an evaluation.
 Json held_out_json(const LearnOutcome& outcome, const LearnContext& context) {
   const Estimate estimate = in_sign(outcome.held_out->estimates.front(), context.outcome);
@@ -62,23 +53,26 @@ Json held_out_json(const LearnOutcome& outcome, const LearnContext& context) {
           {"max_weight", finite_or_null(outcome.held_out->diagnostics.max_weight)}};
 }
 
-/// Actions of which less than one row can be expected in as many rows as were learned from.
-std::vector<std::size_t> vanishing_actions(const LearnOutcome& outcome) {
-  std::vector<std::size_t> vanishing;
-  const bool bits = outcome.learned.policy.kind == PolicyKind::multilabel;
-  for (std::size_t k = 0; k < outcome.exploration->mean_probability.size(); ++k) {
-    const double p = outcome.exploration->mean_probability[k];
-    if (std::min(p, bits ? 1 - p : p) * outcome.learned.value.rows < 1) vanishing.push_back(k);
-  }
-  return vanishing;
-}
-
 Json exploration_json(const LearnOutcome& outcome) {
   const Exploration& exploration = *outcome.exploration;
   return {{"smallest_probability", exploration.smallest_probability},
           {"decided_share", exploration.decided},
           {"next_ess_share", exploration.ess_share},
           {"vanishing_actions", vanishing_actions(outcome)}};
+}
+
+/// Which features the policies can do nothing with.
+std::string constant_features_text(const LearnContext& context) {
+  const std::vector<std::string>& names = context.constant_features;
+  if (names.empty()) return "";
+  constexpr std::ptrdiff_t kListed = 5;
+  std::string listed = fmt::format(
+      "{}", fmt::join(names.begin(), names.begin() + std::min<std::ptrdiff_t>(kListed, std::ssize(names)), ", "));
+  if (std::ssize(names) > kListed) listed += fmt::format(" and {} more", std::ssize(names) - kListed);
+  const bool one = names.size() == 1;
+  return fmt::format("note: {} never {} in these rows: {}\n", listed, one ? "varies" : "vary",
+                     context.started ? "nothing is learned about " + std::string(one ? "it" : "them")
+                                     : "the policy does nothing with " + std::string(one ? "it" : "them"));
 }
 
 std::string exploration_text(const LearnOutcome& outcome) {
@@ -110,7 +104,9 @@ Json outcome_json(const LearnOutcome& outcome, const LearnContext& context) {
   if (context.min_scale || context.chose_scale) json["scale"] = learned.policy.scale;
   if (outcome.held_out) json["held_out"] = held_out_json(outcome, context);
   if (outcome.exploration) json["exploration"] = exploration_json(outcome);
-  json["warnings"] = learning_warnings(outcome, context);
+  std::vector<std::string> warnings = context.data_warnings;
+  for (const std::string& warning : learning_warnings(outcome, context)) warnings.push_back(warning);
+  json["warnings"] = std::move(warnings);
   json["out"] = outcome.path;
   return json;
 }
@@ -178,79 +174,7 @@ std::string held_out_text(const LearnOutcome& outcome, const LearnContext& conte
                      interval, ess ? fmt::format(", ESS {}", with_commas(std::llround(*ess))) : "");
 }
 
-/// The names of the first few, or their numbers.
-std::string listed_actions(const std::vector<std::size_t>& actions, const LearnContext& context) {
-  constexpr std::size_t kListed = 5;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(kListed, actions.size()); ++i) {
-    const std::size_t action = actions[i];
-    text += i > 0 ? ", " : "";
-    text += context.action_names.empty() ? std::to_string(action) : context.action_names[action];
-  }
-  return actions.size() > kListed ? text + ", ..." : text;
-}
-
 }  // namespace
-
-std::vector<std::string> learning_warnings(const LearnOutcome& outcome, const LearnContext& context) {
-  std::vector<std::string> warnings;
-  const ObjectiveValue& value = outcome.learned.value;
-  const MinimizeStatus status = outcome.learned.search.status;
-  if (status == MinimizeStatus::zero_gradient && value.ess && *value.ess >= 1) {
-    warnings.push_back(
-        "the gradient is zero at the start, where weights are not: no policy of this kind does anything else on these "
-        "rows, so there was nothing to learn");
-  } else if (status == MinimizeStatus::zero_gradient) {
-    warnings.push_back(
-        "the gradient is zero at the start: every weight has vanished there; start nearer to the logged "
-        "actions with --start, or use a larger --scale");
-  } else if (status != MinimizeStatus::converged) {
-    warnings.push_back(fmt::format("the search {}; the best point found was kept", to_string(status)));
-  }
-  if (outcome.learned.other_minimum) {
-    warnings.push_back(
-        fmt::format("another search ended at an objective of {:.4f} instead of {:.4f}: there are "
-                    "several minima, and the lower one was kept; --restarts looks for lower ones still",
-                    *outcome.learned.other_minimum, outcome.learned.search.value));
-  }
-  if (value.ess && *value.ess < kUnreliableEssShare * value.rows) {
-    warnings.push_back(
-        fmt::format("the effective sample size of this policy on its own training rows is {:.0f} of {:.0f}: its "
-                    "estimated risk is worth nothing; use a larger --lambda or a larger --scale",
-                    *value.ess, value.rows));
-  }
-  const double spread = context.loss.standard_deviation();
-  // What a model expects is taken off, or is all there is.
-  const bool far_matters = context.estimator != "snips" && !find_learning_estimator(context.estimator).needs_model;
-  if (far_matters && !context.centred && spread > 0 && std::abs(context.loss.true_mean()) > kFarFromZero * spread) {
-    warnings.push_back(fmt::format(
-        "{} lie far from zero (mean {}, standard deviation {}), and {} then prefers policies by the sum of their "
-        "weights rather than by what they do; --centre-losses takes their mean off first, and --estimator snips does "
-        "not care where zero lies",
-        context.outcome == Outcome::reward ? "rewards" : "losses",
-        human_number(in_sign(context.loss.true_mean(), context.outcome)), human_number(spread), context.estimator));
-  }
-  const bool has_choice = outcome.exploration && (context.labels || outcome.exploration->mean_probability.size() != 1);
-  if (has_choice) {
-    const std::vector<std::size_t> vanishing = vanishing_actions(outcome);
-    if (!vanishing.empty()) {
-      warnings.push_back(fmt::format(
-          "{} will hardly ever be {} again ({}), so nothing more can be learned about {}; a larger --epsilon keeps the "
-          "loop alive",
-          counted(static_cast<std::int64_t>(vanishing.size()), context.labels ? "label" : "action"),
-          context.labels ? "varied" : "taken", listed_actions(vanishing, context),
-          vanishing.size() == 1 ? "it" : "them"));
-    } else if (outcome.exploration->decided > kNearlyAll) {
-      warnings.push_back(fmt::format(
-          "{} more than 99 % in {:.3g} % of the rows, so its next logs will hardly show what anything else would have "
-          "done; a larger --epsilon keeps the loop alive",
-          context.labels ? "of a label's two values one has" : "one action has", 100 * outcome.exploration->decided));
-    }
-  }
-  if (!outcome.held_out) return warnings;
-  for (const std::string& warning : outcome.held_out->diagnostics.warnings) warnings.push_back("held out: " + warning);
-  return warnings;
-}
 
 Json learning_json(const LearnReport& report, const std::vector<LearnOutcome>& outcomes, const LearnContext& context) {
   Json json = outcome_json(outcomes.front(), context);
@@ -258,6 +182,7 @@ Json learning_json(const LearnReport& report, const std::vector<LearnOutcome>& o
   json["seconds"] = context.seconds;
   json["threads"] = context.threads;
   json["streamed"] = context.streamed;
+  if (!context.constant_features.empty()) json["constant_features"] = context.constant_features;
   json["logged_loss"] = report.loss.mean;
   json["logged_value"] = in_sign(report.loss.mean, context.outcome);
   json["alpha"] = report.alpha;
@@ -304,6 +229,7 @@ std::string learning_text(const LearnReport& report, const std::vector<LearnOutc
     text += fmt::format("  written to {}\n", styled(outcome.path, Style::strong));
     text += "\n";
   }
+  text += constant_features_text(context);
   text +=
       fmt::format("{}{}\n", human_seconds(context.seconds), context.streamed ? ", rows streamed from the shards" : "");
   return text;

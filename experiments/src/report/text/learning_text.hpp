@@ -28,11 +28,16 @@ struct LearnContext {
   Moments loss;                           ///< of the rows learned from
   std::string estimator;
   Penalty penalty = Penalty::se;
-  bool chose_l2 = false;                 ///< l2 by auto
-  bool tuned = false;                    ///< residuals were shrunk by the report's shrinkage
-  bool centred = false;                  ///< losses were taken less their mean
-  std::optional<double> min_scale = {};  ///< set: the scale was learned, and not below this
-  bool chose_scale = false;              ///< the scale is half of the logged actions' spread
+  bool chose_l2 = false;                       ///< l2 by auto
+  bool tuned = false;                          ///< residuals were shrunk by the report's shrinkage
+  bool centred = false;                        ///< losses were taken less their mean
+  std::optional<double> min_scale = {};        ///< set: the scale was learned, and not below this
+  bool chose_scale = false;                    ///< the scale is half of the logged actions' spread
+  double logged_spread = 0;                    ///< of the logged actions, in the scale's unit; 0: not known
+  bool started = false;                        ///< from a policy that was given, which fixes scale and epsilon
+  std::vector<std::int64_t> action_counts;     ///< of the rows learned from, by category; else empty
+  std::vector<std::string> constant_features;  ///< that never vary in the rows learned from
+  std::vector<std::string> data_warnings;      ///< said already, of the rows rather than of a policy
   double holdout = 0;
   std::int64_t held_out_rows = 0;
   bool streamed = false;

@@ -2,47 +2,23 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "scrm/io/archive/run_serialization.hpp"
 #include "scrm/io/file/error.hpp"
 
 namespace scrm {
-namespace {
-
-template <class Value>
-void transfer_map(ByteStream& bytes, std::map<std::string, Value>& values) {
-  std::vector<std::string> names;
-  std::vector<Value> numbers;
-  for (const auto& [name, value] : values) {
-    names.push_back(name);
-    numbers.push_back(value);
-  }
-  transfer(bytes, names);
-  transfer(bytes, numbers);
-  if (!bytes.reads()) return;
-  values.clear();
-  for (std::size_t i = 0; i < names.size(); ++i) values[names[i]] = numbers[i];
-}
-
-}  // namespace
 
 void transfer(ByteStream& bytes, RunRecord& run) {
-  transfer(bytes, run.environment);
-  transfer(bytes, run.method);
-  transfer(bytes, run.hyperparameter);
-  transfer(bytes, run.lambda_rule);
-  transfer(bytes, run.seed);
-  transfer(bytes, run.identity);
-  transfer(bytes, run.ok);
-  transfer(bytes, run.message);
-  transfer(bytes, run.final_loss);
-  transfer(bytes, run.seconds);
-  transfer(bytes, run.loss);
-  transfer(bytes, run.rows);
-  transfer(bytes, run.regret);
-  transfer(bytes, run.theta);
-  transfer_map(bytes, run.numbers);
-  transfer_map(bytes, run.curves);
+  std::string fields = bytes.reads() ? "" : serialize_run(run);
+  transfer(bytes, fields);
+  if (!bytes.reads()) return;
+  std::optional<RunRecord> received = deserialize_run(fields);
+  // Ranks of another version are refused at the start.
+  if (!received) throw Error(ErrorKind::run, "another rank sent a run that cannot be read");
+  run = std::move(*received);
 }
 
 void transfer(ByteStream& bytes, RunGroup& group) {

@@ -6,13 +6,20 @@
 #include <map>
 #include <utility>
 
+#include "file/text.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/spelling.hpp"
+#include "text/csv/header_advice.hpp"
 
 namespace scrm {
 
 void fail_import(const std::string& what, const std::string& file) {
   throw Error(ErrorKind::usage, what, {.file = file});
+}
+
+bool repeats_header(std::span<const std::string_view> fields, const std::vector<std::string>& header) {
+  return std::equal(fields.begin(), fields.end(), header.begin(), header.end(),
+                    [](std::string_view field, const std::string& name) { return trimmed(field) == name; });
 }
 
 bool contains(const std::vector<std::size_t>& positions, std::size_t position) {
@@ -70,7 +77,7 @@ class ColumnSelector {
     if (is_pattern(pattern)) {
       const std::string prefix = pattern.substr(0, pattern.size() - 1);
       std::vector<std::size_t> found = free_columns(0, header_.size(), prefix);
-      if (found.empty()) fail_import(fmt::format("{}: no column that is still free begins with '{}'", option, prefix));
+      if (found.empty()) fail_missing_prefix(option, prefix);
       return found;
     }
     const std::size_t colon = pattern.find(':');
@@ -105,13 +112,17 @@ class ColumnSelector {
   }
 
   [[noreturn]] void fail_missing(const std::string& option, const std::string& name) const {
-    std::string what = fmt::format("{}: no column is named '{}'; {}", option, name, suggestion(name, header_));
-    // A file that is split at the wrong character has one column, whose name has the right one in it.
-    for (const char delimiter : {';', '\t', '|', ','})
-      if (header_.size() == 1 && header_[0].find(delimiter) != std::string::npos)
-        what = fmt::format("{}: no column is named '{}', there is one column alone; give --delimiter {}", option, name,
-                           delimiter == '\t' ? "tab" : shell_word(std::string(1, delimiter)));
-    throw Error(ErrorKind::usage, what, {.file = file_});
+    const std::string advice = header_advice(file_, header_, name, false);
+    fail_import(fmt::format("{}: no column is named '{}'; {}", option, name,
+                            advice.empty() ? suggestion(name, header_) : advice),
+                file_);
+  }
+
+  [[noreturn]] void fail_missing_prefix(const std::string& option, const std::string& prefix) const {
+    const std::string advice = header_advice(file_, header_, prefix, true);
+    fail_import(fmt::format("{}: no column that is still free begins with '{}'{}{}", option, prefix,
+                            advice.empty() ? "" : "; ", advice),
+                file_);
   }
 
   const std::string& file_;
@@ -323,11 +334,11 @@ CsvColumns match_columns(const CsvImport& import, const CsvColumns& first, const
   return columns;
 }
 
-CsvColumns choose_context_columns(const std::string& file, const std::vector<std::string>& patterns,
-                                  const std::vector<std::string>& header) {
+CsvColumns choose_context_columns(const std::string& option, const std::string& file,
+                                  const std::vector<std::string>& patterns, const std::vector<std::string>& header) {
   if (patterns.empty()) fail_import("--context is missing: name the columns of the features");
   CsvColumns columns;
-  columns.context = expand_columns("--context", file, patterns, header);
+  columns.context = expand_columns(option, file, patterns, header);
   columns.schema.stage = RowStage::contexts;
   return columns;
 }

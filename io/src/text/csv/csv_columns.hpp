@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scrm/io/import/csv_import.hpp"
@@ -27,6 +29,9 @@ struct CsvColumns {
 /// Throws a usage Error; options that do not fit the file name it.
 [[noreturn]] void fail_import(const std::string& what, const std::string& file = "");
 
+/// Whether a record is the header once more, as where files were joined.
+bool repeats_header(std::span<const std::string_view> fields, const std::vector<std::string>& header);
+
 /// Whether a field is among those of a quantity.
 bool contains(const std::vector<std::size_t>& positions, std::size_t position);
 
@@ -43,9 +48,9 @@ std::vector<std::string> leak_warnings(const CsvColumns& columns, const std::vec
 CsvColumns match_columns(const CsvImport& import, const CsvColumns& first, const std::vector<std::string>& first_header,
                          const std::string& file, const std::vector<std::string>& header);
 
-/// The columns of rows that have a context alone.
-CsvColumns choose_context_columns(const std::string& file, const std::vector<std::string>& patterns,
-                                  const std::vector<std::string>& header);
+/// The columns of rows that have a context alone; `option` is what asks for them.
+CsvColumns choose_context_columns(const std::string& option, const std::string& file,
+                                  const std::vector<std::string>& patterns, const std::vector<std::string>& header);
 
 /// Positions of names, ranges and prefixes; `option` is what asks for them.
 std::vector<std::size_t> expand_columns(const std::string& option, const std::string& file,

@@ -12,6 +12,7 @@
 #include "file/fields.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/shard/shard_writer.hpp"
+#include "text/csv/column_lists.hpp"
 #include "text/csv/csv_columns.hpp"
 #include "text/csv/csv_reader.hpp"
 #include "text/csv/csv_rows.hpp"
@@ -91,8 +92,8 @@ Encoding encoding_of(const CsvContexts& contexts, const CsvColumns& columns, con
 }
 
 /// The columns of the encoding; others may not be asked for beside it.
-std::vector<std::string> context_patterns(const CsvContexts& contexts) {
-  if (!contexts.encoding) return contexts.context;
+std::vector<std::string> context_patterns(const CsvContexts& contexts, const std::vector<std::string>& header) {
+  if (!contexts.encoding) return split_column_lists(contexts.context, header);
   if (!contexts.context.empty())
     throw Error(ErrorKind::usage, "--context and --encoding exclude each other: the encoding names its columns");
   std::vector<std::string> names;
@@ -117,7 +118,8 @@ std::string csv_field(std::string_view text) {
 
 ContextsResult import_csv_contexts(const CsvContexts& contexts, const BytesProgress& progress) {
   CsvReader reader(contexts.file, contexts.delimiter);
-  CsvColumns columns = choose_context_columns(contexts.file, context_patterns(contexts), reader.header());
+  CsvColumns columns = choose_context_columns(contexts.asked_by, contexts.file,
+                                              context_patterns(contexts, reader.header()), reader.header());
   const Encoding encoding = encoding_of(contexts, columns, reader.header());
   columns.schema.context_columns = feature_names(encoding);
   columns.schema.features = static_cast<std::int64_t>(columns.schema.context_columns.size());
@@ -125,7 +127,8 @@ ContextsResult import_csv_contexts(const CsvContexts& contexts, const BytesProgr
   std::vector<std::size_t> kept_fields;
   std::optional<KeptWriter> kept;
   if (!contexts.kept.empty()) {
-    kept_fields = expand_columns("--keep", contexts.file, contexts.keep, reader.header());
+    kept_fields =
+        expand_columns("--keep", contexts.file, split_column_lists(contexts.keep, reader.header()), reader.header());
     if (contexts.keep.empty()) kept_fields = all_but(contexts.replaced, reader.header());
     kept.emplace(contexts.kept, kept_fields);
   }

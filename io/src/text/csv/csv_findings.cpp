@@ -121,7 +121,7 @@ class RecordScan final : public CsvWork {
     const std::vector<std::string>& header = reader_->header();
     if (fields.size() != header.size()) return;
     // A header in the middle of the file is a bad row, which may be left out: its words are no levels and no actions.
-    if (std::equal(fields.begin(), fields.end(), header.begin())) return;
+    if (repeats_header(fields, header)) return;
     for (std::size_t c = 0; c < seen.columns.size(); ++c)
       seen.columns[c].add(fields[columns_->context[c]], reader_->path());
     if (categorical_) seen.actions.add(fields[columns_->action.front()], reader_->path());

@@ -12,13 +12,13 @@
 #include <utility>
 
 #include "encoding/substitutions.hpp"
-#include "file/text.hpp"
 #include "import/shard_sequence.hpp"
 #include "scrm/io/file/atomic_file.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/numbers.hpp"
 #include "scrm/io/file/path_checks.hpp"
 #include "scrm/io/file/spelling.hpp"
+#include "text/csv/column_lists.hpp"
 #include "text/csv/csv_batches.hpp"
 #include "text/csv/csv_columns.hpp"
 #include "text/csv/csv_findings.hpp"
@@ -27,6 +27,14 @@
 
 namespace scrm {
 namespace {
+
+/// The import with the names, ranges and prefixes in its lists one by one.
+CsvImport with_split_lists(CsvImport import, const std::vector<std::string>& header) {
+  for (std::vector<std::string>* lists :
+       {&import.context, &import.action, &import.label_propensity, &import.categorical})
+    *lists = split_column_lists(*lists, header);
+  return import;
+}
 
 /// The import, with the columns of an encoding that is there in place of those that are not named.
 CsvImport with_encoded_columns(CsvImport import, const std::optional<Encoding>& encoding) {
@@ -160,7 +168,7 @@ void complete_schema(const Encoding& encoding, Schema& schema) {
     schema.num_actions = encoding.num_actions;
     schema.action_names = encoding.actions;
   }
-  for (std::string& name : schema.action_names) name = name_text(name);
+  schema.action_names = one_line_names(schema.action_names);
 }
 
 /// The records of all files on their way to shards.
@@ -264,10 +272,9 @@ ImportResult import_csv(const CsvImport& asked, const BytesProgress& progress) {
   const bool encoding_there = !asked.encoding.empty() && std::filesystem::exists(asked.encoding);
   std::optional<Encoding> known;
   if (encoding_there) known = read_encoding(asked.encoding, asked.memory);
-  const CsvImport import = with_encoded_columns(asked, known);
-
-  const Texts texts = unpack_files(import);
-  CsvReader first(import.files.front(), import.delimiter, texts.front());
+  const Texts texts = unpack_files(asked);
+  CsvReader first(asked.files.front(), asked.delimiter, texts.front());
+  const CsvImport import = with_encoded_columns(with_split_lists(asked, first.header()), known);
   CsvColumns columns = choose_columns(import, first.path(), first.header());
   if (known) follow_encoding(import, *known, first.header(), columns);
   const std::int64_t bytes = bytes_of_all(import, first);
@@ -319,6 +326,12 @@ ImportResult import_csv(const CsvImport& asked, const BytesProgress& progress) {
   result.warnings = leak_warnings(columns, first.header());
   for (std::string& warning : substitution_warnings(encoding, rows.substitutions(), result.rows))
     result.warnings.push_back(std::move(warning));
+  for (std::string& warning : rows.date_warnings(encoding)) result.warnings.push_back(std::move(warning));
+  // An encoding knows the actions of other files too.
+  if (const std::string warning =
+          unlogged_numbers_warning(shards.action_counts(), columns.schema, import.num_actions > 0);
+      !known && !warning.empty())
+    result.warnings.push_back(warning);
   result.encoding_written = writes_encoding;
   return result;
 }

@@ -9,6 +9,7 @@
 
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/numbers.hpp"
+#include "text/csv/header_advice.hpp"
 #include "text/text_file.hpp"
 
 namespace scrm {
@@ -28,7 +29,7 @@ CsvReader::CsvReader(std::string path, char delimiter, std::shared_ptr<const Unp
     throw Error(ErrorKind::usage, "quotes and line breaks cannot delimit fields", {.file = path_});
   buffer_.resize(kBufferBytes + kCsvPadding);
   cursor_ = end_ = buffer_.data();
-  refill();
+  find_line_ends();
   const std::string_view first(cursor_, static_cast<std::size_t>(end_ - cursor_));
   cursor_ += first.size() - text_behind_mark(path_, first).size();
   read_header();
@@ -38,22 +39,38 @@ void CsvReader::fail(std::int64_t line, const std::string& what) const {
   splitter_.fail(line, what);
 }
 
+/// Fills the buffer to the first line break. Old Macs ended lines in CR alone: a text that has these and not one LF
+/// within a buffer.
+void CsvReader::find_line_ends() {
+  std::size_t size = 0;
+  const char* break_at = nullptr;
+  while (!at_end_ && break_at == nullptr && size + kCsvPadding < buffer_.size()) {
+    refill();
+    const std::size_t before = std::exchange(size, static_cast<std::size_t>(end_ - cursor_));
+    break_at = static_cast<const char*>(std::memchr(cursor_ + before, '\n', size - before));
+  }
+  cr_lines_ = break_at == nullptr && std::memchr(cursor_, '\r', size) != nullptr;
+  if (cr_lines_) std::replace(cursor_, end_, '\r', '\n');
+}
+
 void CsvReader::read_header() {
   if (!next()) fail(1, "the file is empty; its first line must name the columns");
+  for (const std::string_view field : fields()) header_.emplace_back(trimmed(field));
+  if (std::all_of(header_.begin(), header_.end(),
+                  [](const std::string& name) { return parse_double(name).has_value(); }))
+    fail(line(), no_header_advice(path_, header_.size()));
   std::map<std::string, std::size_t> seen;
-  std::size_t numbers = 0;
-  for (const std::string_view field : fields()) {
-    const std::string name(trimmed(field));
-    const std::size_t position = header_.size() + 1;
-    if (parse_double(name)) ++numbers;
-    if (name.empty() && position > 1) fail(line(), fmt::format("column {} has no name", position));
+  for (const std::string& name : header_) {
+    const std::size_t position = seen.size() + 1;
     const auto [before, is_new] = seen.emplace(name, position);
+    const bool wrong = !is_new || (name.empty() && position > 1);
+    if (wrong && (looks_like_data(header_) || parse_double(name)))
+      fail(line(), no_header_advice(path_, header_.size()));
+    if (name.empty() && position > 1) fail(line(), fmt::format("column {} has no name", position));
     if (!is_new)
       fail(line(), fmt::format("the name '{}' is given to columns {} and {}; rename one of them", name, before->second,
                                position));
-    header_.push_back(name);
   }
-  if (numbers == header_.size()) fail(line(), "these are numbers, not names; the first line must name the columns");
 }
 
 void CsvReader::refill() {
@@ -69,6 +86,7 @@ void CsvReader::refill() {
   end_ = cursor_ + kept;
   const std::size_t got = stream_.read(end_, buffer_.size() - kCsvPadding - kept);
   at_end_ = got == 0;
+  if (cr_lines_) std::replace(end_, end_ + got, '\r', '\n');
   end_ += got;
   std::memset(end_, '\n', kCsvPadding);
 }

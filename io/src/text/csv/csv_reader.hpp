@@ -21,9 +21,9 @@ struct CsvLines {
   std::int64_t first_line = 0;
 };
 
-/// Reads RFC 4180 text: quoted fields may hold delimiters, line breaks and doubled quotes; lines end in LF or CRLF; a
-/// UTF-8 byte order mark is dropped; empty lines are passed over. The first record is the header. Errors name file and
-/// line.
+/// Reads RFC 4180 text: quoted fields may hold delimiters, line breaks and doubled quotes; lines end in LF or CRLF, or
+/// all of them in CR; a UTF-8 byte order mark is dropped; empty lines are passed over. The first record is the header.
+/// Errors name file and line.
 class CsvReader {
  public:
   /// Opens the file and reads its header: at least one name, none of them given twice, and only the first may be empty,
@@ -55,6 +55,7 @@ class CsvReader {
   bool compressed() const noexcept { return stream_.compressed(); }
 
  private:
+  void find_line_ends();
   void read_header();
   void refill();
   /// Behind the next lines, `most` at most; the cursor itself where a line is too long.
@@ -65,6 +66,7 @@ class CsvReader {
   TextStream stream_;
   CsvSplitter splitter_;
   bool at_end_ = false;            // the file has no more bytes than the buffer
+  bool cr_lines_ = false;          // lines end in CR, which becomes LF as it is read
   std::int64_t bytes_before_ = 0;  // of the text, in front of the buffer
 
   std::vector<char> buffer_;

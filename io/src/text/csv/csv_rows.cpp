@@ -13,6 +13,7 @@
 #include "scrm/io/file/numbers.hpp"
 #include "scrm/io/file/spelling.hpp"
 #include "scrm/io/shard/shard_writer.hpp"
+#include "text/csv/date_spelling.hpp"
 #include "text/csv/number_spelling.hpp"
 
 namespace scrm {
@@ -32,7 +33,8 @@ CsvRows::CsvRows(const Schema& schema, const Encoding& encoding, EncodingOrigin 
       origin_(origin),
       action_kind_(schema.action_kind),
       action_names_(schema.action_kind == ActionKind::categorical ? positions_of(encoding.actions) : TextMap<int>()),
-      substitutions_(encoding.columns.size()) {
+      substitutions_(encoding.columns.size()),
+      compact_dates_(encoding.columns.size()) {
   for (const EncodedColumn& column : encoding.columns)
     encoders_.emplace_back(column, encoding, origin == EncodingOrigin::plain || origin == EncodingOrigin::given);
 }
@@ -67,7 +69,7 @@ void CsvRows::reject_text(std::string_view text, std::int64_t line, std::size_t 
   const auto reject_as = [&](const std::string& what, const Remedy& advice) {
     reject(BadRecordReason::not_a_number, line, field, fmt::format("'{}' {}", excerpt(text), what), advice);
   };
-  if (trimmed(text) == trimmed((*header_)[field]))
+  if (repeats_header(record_, *header_))
     return reject_as("is the name of the column: the header is there once more, in the middle of the file", {});
   const bool truth = truth_value(text) >= 0;
   if (const std::string hint = number_hint(text); !hint.empty() && !(truth && !remedy.text.empty()))
@@ -94,6 +96,12 @@ void CsvRows::reject_context(const ColumnEncoder& column, FieldFault fault, std:
   if (column.kind() == ColumnKind::date)
     return reject(BadRecordReason::not_a_number, line, field,
                   fmt::format("'{}' is not a date such as 2026-01-31, as other values of this column are", shown));
+  if (is_other_date(text) && !parse_iso_date(text))
+    return reject(BadRecordReason::not_a_number, line, field,
+                  fmt::format("'{}' is not a number but looks like a date; dates are read as 2026-01-31 alone, since "
+                              "other spellings leave open which part is the day: write them so",
+                              shown),
+                  {.skipping = Skipping::not_advised});
   if (fixed) return reject_text(text, line, field);
   if (is_hole(text)) return reject_text(text, line, field, impute);
   if (parse_iso_date(text))
@@ -162,6 +170,7 @@ bool CsvRows::parse_cluster(std::string_view text, std::int64_t line, std::size_
 }
 
 bool CsvRows::parse(std::span<const std::string_view> fields, std::int64_t line) {
+  record_ = fields;
   if (fields.size() != header_->size()) {
     ++bad_records_[static_cast<std::size_t>(BadRecordReason::wrong_number_of_fields)];
     if (!first_error_)
@@ -179,7 +188,10 @@ bool CsvRows::parse(std::span<const std::string_view> fields, std::int64_t line)
       reject_context(encoders_[c], *fault, fields[field], line, field);
       return false;
     }
-    if (substitute != Substitute::none) substituted_.push_back({c, substitute});
+    if (substitute != Substitute::none)
+      substituted_.push_back({c, substitute});
+    else if (compact_dates_[c].all && encoders_[c].kind() == ColumnKind::number)
+      compact_dates_[c].add(value[0]);
     value += encoders_[c].features();
   }
   for (const std::size_t field : columns_->action)
@@ -238,8 +250,31 @@ void CsvRows::absorb_counts(CsvRows& other) {
   good_ += take(other.good_);
   for (std::size_t c = 0; c < substitutions_.size(); ++c)
     substitutions_[c].merge(std::exchange(other.substitutions_[c], {}));
+  for (std::size_t c = 0; c < compact_dates_.size(); ++c)
+    compact_dates_[c].merge(std::exchange(other.compact_dates_[c], {}));
   if (!first_error_) first_error_ = std::move(other.first_error_);
   other.first_error_.reset();
+}
+
+std::vector<std::string> CsvRows::date_warnings(const Encoding& encoding) const {
+  std::vector<std::string> warnings;
+  for (std::size_t c = 0; c < compact_dates_.size(); ++c)
+    if (compact_dates_[c].all && compact_dates_[c].first > 0)
+      warnings.push_back(fmt::format(
+          "column '{}': all its values look like dates without dashes, such as {:.0f}, and were read as numbers, in "
+          "which months have gaps between them; write 2026-01-31 for days that count",
+          encoding.columns[c].name, compact_dates_[c].first));
+  return warnings;
+}
+
+void CsvRows::CompactDates::add(double value) noexcept {
+  all = is_compact_date(value);
+  if (first == 0) first = value;
+}
+
+void CsvRows::CompactDates::merge(const CompactDates& later) noexcept {
+  all = all && later.all;
+  if (first == 0) first = later.first;
 }
 
 void CsvRows::require_no_bad_rows(bool can_skip) const {

@@ -65,6 +65,8 @@ class CsvRows {
   const std::array<std::int64_t, kBadRowReasons>& bad_rows() const noexcept { return bad_rows_; }
   /// Of every context column, in the rows that are good.
   const std::vector<Substitutions>& substitutions() const noexcept { return substitutions_; }
+  /// A sentence for each column of numbers that all look like dates.
+  std::vector<std::string> date_warnings(const Encoding& encoding) const;
   /// Throws the Error that names file, line, column and value of the first bad record, and how many there were; does
   /// nothing when there were none.
   void require_no_bad_rows(bool can_skip) const;
@@ -97,8 +99,9 @@ class CsvRows {
   const std::string* file_ = nullptr;
   const std::vector<std::string>* header_ = nullptr;
   const CsvColumns* columns_ = nullptr;
-  std::vector<std::size_t> numbers_;  // fields behind context and action, in the order of the builder's values
-  std::vector<std::size_t> fields_;   // the field of each of the builder's values
+  std::span<const std::string_view> record_;  // that is being parsed
+  std::vector<std::size_t> numbers_;          // fields behind context and action, in the order of the builder's values
+  std::vector<std::size_t> fields_;           // the field of each of the builder's values
 
   struct Substituted {
     std::size_t column;
@@ -106,6 +109,15 @@ class CsvRows {
   };
   std::vector<Substituted> substituted_;  // in the record at hand
   std::vector<Substitutions> substitutions_;
+
+  /// Whether all numbers of a column, the first of which is kept, are dates without dashes.
+  struct CompactDates {
+    bool all = true;
+    double first = 0;  // 0: none yet
+    void add(double value) noexcept;
+    void merge(const CompactDates& later) noexcept;
+  };
+  std::vector<CompactDates> compact_dates_;
   std::int64_t bad_ = 0;  // rows and records
   std::int64_t good_ = 0;
   std::array<std::int64_t, kBadRecordReasons> bad_records_{};

@@ -24,9 +24,9 @@ enum class Tuning : std::uint8_t {
 };
 
 struct EvaluateOptions {
-  std::vector<std::string> estimators;             ///< empty: all that apply
-  std::optional<double> clip;                      ///< M; unset: the fifth-largest weight
-  std::optional<double> alpha;                     ///< α; unset: 1 / rows
+  std::vector<std::string> estimators;  ///< empty: all that apply
+  std::optional<double> clip;           ///< M; unset: the fifth-largest weight
+  std::optional<double> alpha;          ///< α, and λ of `ls`; unset: 1 / rows, and the λ of the least bound
   std::shared_ptr<const OutcomeModel> model = {};  ///< null: no estimators that need one
   Tuning tuning = Tuning::mse;
   IntervalKind interval = IntervalKind::automatic;

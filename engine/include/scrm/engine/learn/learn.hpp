@@ -33,7 +33,7 @@ enum class LambdaJudge : std::uint8_t {
 struct PathPoint {
   int evaluation = 0;
   double objective = 0, risk = 0, penalty = 0, gradient_norm = 0;
-  std::optional<double> ess;
+  std::optional<double> ess, mean_weight;
 };
 
 struct LearnOptions {
@@ -58,6 +58,8 @@ struct LearnOptions {
   /// The same for every kind of policy, with any number of features and sparse ones: by mean and standard deviation
   /// where whitening would cost too much. Features may then have any units. Where rows are not very many, every search
   /// is done in θ's own coordinates too, and the better end counts; so does what another λ of the list has found.
+  /// Where neither rows nor l2 nor a bound decide what θ is (levels of which every row has one, beside an intercept),
+  /// it then is what lies nearest to the start, with the mean of the levels over the rows in the intercept.
   bool standardize = false;
   /// Where there are very many rows, search on a sample of them before all, in coordinates in which its contexts are
   /// white (not with a bound): far fewer passes. The tolerance then applies to the gradient in those coordinates. Where
@@ -109,6 +111,8 @@ struct LearnReport {
   double alpha = 0;
   double clip = 0;
   double shrinkage = 0;                            ///< of estimators that take one
+  std::vector<std::int64_t> constant_features;     ///< that never vary in the rows learned from; with standardize
+  std::vector<std::int64_t> action_counts;         ///< of the rows learned from, by category; else empty
   std::shared_ptr<const OutcomeModel> model = {};  ///< that assisted
 };
 

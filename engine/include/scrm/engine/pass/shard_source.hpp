@@ -11,6 +11,7 @@ class ShardSource final : public Source {
   explicit ShardSource(Dataset dataset);
 
   const Dataset& dataset() const noexcept { return dataset_; }
+  Dataset& dataset() noexcept { return dataset_; }
 
   const Schema& schema() const override { return dataset_.schema(); }
   std::int64_t rows() const override { return dataset_.rows(); }

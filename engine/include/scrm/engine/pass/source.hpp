@@ -16,9 +16,9 @@ class BlockLoader {
  public:
   virtual ~BlockLoader() = default;
 
-  /// Whether blocks may have their dense contexts row by row (Block::context_by_row), and these and lists of doubles not
-  /// audited, where that saves time; not at first. Some loaders never do.
-  virtual void allow_rows(bool) {}
+  /// Whether blocks may have their dense contexts row by row (Block::context_by_row), and these and lists of doubles
+  /// not audited, where that saves time; not at first. Some loaders never do.
+  virtual void allow_in_place(bool) {}
 };
 
 /// Consecutive blocks, fetched together and not decoded yet.

@@ -14,7 +14,7 @@ namespace scrm {
 int edit_distance(std::string_view a, std::string_view b);
 
 /// The known word closest to what was typed, when it is close enough to be meant: at most one edit in three letters, or
-/// a prefix of exactly one known word.
+/// a prefix of exactly one known word. None for fewer than three letters.
 std::optional<std::string> closest_word(std::string_view typed, const std::vector<std::string>& known);
 
 /// "did you mean 'theta'?" with the closest word in these quotes; empty when none is close.

@@ -17,11 +17,12 @@ namespace scrm {
 struct CsvContexts {
   std::string file = {};  ///< may be gzip-compressed
   char delimiter = ',';
-  /// Names, ranges "first:last" and prefixes "x*"; empty: those of the encoding.
+  /// Lists of names, ranges "first:last" and prefixes "x*", as CsvImport has them; empty: those of the encoding.
   std::vector<std::string> context = {};
+  std::string asked_by = "--context";      ///< what asks for these columns, in messages
   std::optional<Encoding> encoding = {};   ///< none: the columns are numbers or dates
   std::string shard = {};                  ///< to write
-  std::vector<std::string> keep = {};      ///< columns to keep as they are: names, ranges, prefixes; empty: all
+  std::vector<std::string> keep = {};      ///< columns to keep as they are, in lists too; empty: all
   std::vector<std::string> replaced = {};  ///< columns that "all" does not mean: the output has its own of these names
   std::string kept = {};                   ///< file to keep them in; empty: not
   std::size_t memory = 0;                  ///< bytes; 0: no limit

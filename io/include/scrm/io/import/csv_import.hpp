@@ -16,7 +16,9 @@
 namespace scrm {
 
 /// What is imported and how. Columns are given by the names in the files' headers. Where several are meant, by names,
-/// ranges "first:last" and prefixes "x*", the last two in file order and without the columns that have another role.
+/// ranges "first:last" and prefixes "x*", the last two in file order and without the columns that have another role. A
+/// text may also hold several of these with commas between them, where no column has the whole of it as its name; a
+/// name with a comma stands in double quotes there.
 struct CsvImport : ImportOutput {
   std::vector<std::string> files;  ///< one behind the other; columns are matched by name. May be gzip-compressed
   char delimiter = ',';

@@ -60,6 +60,10 @@ bool has_other_feature(const EncodedColumn& column, const Encoding& encoding);
 /// Error where two are the same.
 std::vector<std::string> feature_names(const Encoding& encoding);
 
+/// Names of actions as a log holds them: as UTF-8 on one line each. Throws a usage Error that names both where two
+/// become the same.
+std::vector<std::string> one_line_names(const std::vector<std::string>& actions);
+
 /// As TOML that read_encoding reads back to the same bits.
 std::string encoding_text(const Encoding& encoding);
 

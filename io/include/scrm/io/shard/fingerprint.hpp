@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "scrm/io/shard/dataset.hpp"
@@ -14,18 +16,32 @@ namespace scrm {
 /// shards or compressed.
 std::uint64_t fingerprint(Dataset& dataset);
 
-/// The same of 64 rows that are spread evenly over all. Which rows are held out goes by their numbers: this notices
-/// files that come in another order.
-std::uint64_t sample_fingerprint(Dataset& dataset);
+/// Hashes of whole rows wherever they lie in a data set: contexts, actions and losses, the same in whatever order
+/// columns come and whatever files hold the rows. Each is read once; the data set must outlive it.
+class RowFingerprints {
+ public:
+  /// Few rows tell a file from others, since data may have thousands of files; whole rows, since outcomes and
+  /// propensities alone may be those of another day as well.
+  static constexpr std::int64_t kRows = 64;
 
-/// Each shard by itself: a hash of contexts, actions and losses of its first rows, the same in whatever order its
-/// columns come, and whatever other shards it is read with.
-std::vector<TrainingShard> shard_fingerprints(Dataset& dataset);
+  explicit RowFingerprints(Dataset& dataset);
 
-/// Rows in shards that are among these. No shard is read whose number of rows none of them has.
-std::int64_t rows_of_known_shards(Dataset& dataset, std::span<const TrainingShard> known);
+  Dataset& dataset() const noexcept { return dataset_; }
+  /// Of rows [first, first + rows), of which at most the first kRows are read.
+  std::uint64_t of(std::int64_t first, std::int64_t rows);
+  /// Of each shard by itself.
+  std::vector<TrainingShard> of_shards();
+  /// Of losses and propensities alone, of 64 rows that are spread evenly over all. Which rows are held out goes by
+  /// their numbers: this notices rows that come in another order.
+  std::uint64_t sample();
 
-/// Whether the first shard begins with the rows of this one, however many follow.
-bool begins_like(Dataset& dataset, const TrainingShard& known);
+ private:
+  BlockBuffer& buffer();
+
+  Dataset& dataset_;
+  std::optional<BlockBuffer> buffer_;  ///< made for the first rows that are read
+  std::map<std::pair<std::int64_t, std::int64_t>, std::uint64_t> known_;
+  std::optional<std::uint64_t> sample_;
+};
 
 }  // namespace scrm

@@ -1,5 +1,5 @@
 // labels: fast io
-#include "hdf5/answer_sheet.hpp"
+#include "hdf5/metadata_cache.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -32,21 +32,20 @@ FileIdentity identity_at(const std::string& path) {
   return identity_of(status);
 }
 
-Hdf5Request request(const std::string& path, Question question, const std::string& object,
-                    const std::string& name = "") {
-  return {question, path, identity_at(path), object, name, 0, 0};
+Hdf5Request request(const std::string& path, Hdf5Query query, const std::string& object, const std::string& name = "") {
+  return {query, path, identity_at(path), object, name, 0, 0};
 }
 
 /// What a reader of any shard asks first.
 std::vector<Hdf5Request> usual_requests(const std::string& path, const std::vector<std::string>& datasets,
                                         bool logged) {
-  std::vector<Hdf5Request> all = {request(path, Question::object, "/")};
+  std::vector<Hdf5Request> all = {request(path, Hdf5Query::object, "/")};
   for (const char* name : {"format", "format_version", "outcome", "context_columns"})
-    all.push_back(request(path, Question::attribute, "/", name));
-  if (logged) all.push_back(request(path, Question::attribute, "/", "action_kind"));
+    all.push_back(request(path, Hdf5Query::attribute, "/", name));
+  if (logged) all.push_back(request(path, Hdf5Query::attribute, "/", "action_kind"));
   for (const std::string& name : datasets) {
-    all.push_back(request(path, Question::object, name));
-    all.push_back(request(path, Question::array, name));
+    all.push_back(request(path, Hdf5Query::object, name));
+    all.push_back(request(path, Hdf5Query::array, name));
   }
   return all;
 }
@@ -54,12 +53,12 @@ std::vector<Hdf5Request> usual_requests(const std::string& path, const std::vect
 void check_sheet(const std::string& path, const std::vector<std::string>& datasets, bool logged = true) {
   const Seal seal = read_seal(Descriptor(path, O_RDONLY));
   REQUIRE(seal.status == SealStatus::valid);
-  const AnswerSheet sheet = AnswerSheet::of_note(seal.note);
+  const MetadataCache cache = MetadataCache::of_note(seal.note);
   Hdf5Service hdf5;
   for (const Hdf5Request& one : usual_requests(path, datasets, logged)) {
     CAPTURE(one.object);
     CAPTURE(one.name);
-    const auto kept = sheet.find(one);
+    const auto kept = cache.find(one);
     REQUIRE(kept.has_value());
     CHECK(*kept == hdf5.answer(one));
   }
@@ -106,14 +105,14 @@ TEST_CASE("of rows without losses the contexts are answered for") {
 }
 
 TEST_CASE("a note is read back as it was, and another one says nothing") {
-  AnswerSheet sheet;
-  CHECK(sheet.note().empty());
-  const Hdf5Request known{Question::attribute, "a", {}, "/", "format"};
-  const Hdf5Request rows{Question::rows, "a", {}, "loss", ""};
-  sheet.add(known, std::string("text\0more", 9));
-  sheet.add(rows, "numbers");
-  const std::string note = sheet.note();
-  const AnswerSheet again = AnswerSheet::of_note(note);
+  MetadataCache cache;
+  CHECK(cache.note().empty());
+  const Hdf5Request known{Hdf5Query::attribute, "a", {}, "/", "format"};
+  const Hdf5Request rows{Hdf5Query::rows, "a", {}, "loss", ""};
+  cache.add(known, std::string("text\0more", 9));
+  cache.add(rows, "numbers");
+  const std::string note = cache.note();
+  const MetadataCache again = MetadataCache::of_note(note);
   Hdf5Request elsewhere = known;
   elsewhere.path = "b";
   CHECK(again.find(elsewhere) == std::string("text\0more", 9));
@@ -121,13 +120,13 @@ TEST_CASE("a note is read back as it was, and another one says nothing") {
   CHECK_FALSE(again.find(elsewhere).has_value());
   CHECK_FALSE(again.find(rows).has_value());
   for (const std::string& other : {std::string(), note + "x", note.substr(0, note.size() - 1), "\2" + note.substr(1)})
-    CHECK_FALSE(AnswerSheet::of_note(other).find(known).has_value());
+    CHECK_FALSE(MetadataCache::of_note(other).find(known).has_value());
 }
 
 TEST_CASE("what would be too long to read before anything else is left out") {
-  AnswerSheet sheet;
-  sheet.add({Question::array, "a", {}, "loss", ""}, std::string((1 << 20) + 1, 'x'));
-  CHECK(sheet.note().empty());
+  MetadataCache cache;
+  cache.add({Hdf5Query::array, "a", {}, "loss", ""}, std::string((1 << 20) + 1, 'x'));
+  CHECK(cache.note().empty());
 }
 
 }  // namespace
