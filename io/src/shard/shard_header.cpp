@@ -4,9 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
 
+#include "array/tile.hpp"
 #include "scrm/io/file/spelling.hpp"
 #include "shard/attribute_names.hpp"
 
@@ -15,6 +18,35 @@ namespace {
 
 [[noreturn]] void fail(const Hdf5File& file, const std::string& dataset, const std::string& message) {
   throw Error(ErrorKind::data, message, {.file = *file.path(), .dataset = dataset});
+}
+
+std::vector<double> first_numbers(const Hdf5File& file, const std::string& dataset, std::int64_t rows) {
+  const std::shared_ptr<const ArrayFacts> facts = file.array(dataset);
+  const std::string bytes = file.read_rows(*facts, 0, rows);
+  std::vector<double> out;
+  for_each_value({facts->element, reinterpret_cast<const std::byte*>(bytes.data()), facts->row_bytes(),
+                  static_cast<int>(rows), facts->width},
+                 [&out](int, std::int64_t, double value) { out.push_back(value); });
+  return out;
+}
+
+/// Of a file with both datasets log_propensity is read: the other may not say something else, as far as a look at the
+/// first rows shows.
+void require_one_propensity(const Hdf5File& file, std::int64_t rows) {
+  constexpr std::int64_t kLook = 1000;
+  constexpr double kRounding = 0.01;
+  rows = std::min(rows, kLook);
+  if (rows == 0) return;
+  const std::vector<double> linear = first_numbers(file, "propensity", rows);
+  const std::vector<double> logarithm = first_numbers(file, "log_propensity", rows);
+  for (std::size_t i = 0; i < linear.size(); ++i) {
+    if (std::abs(std::exp(logarithm[i]) - linear[i]) <= kRounding * std::abs(linear[i])) continue;
+    if (!std::isfinite(linear[i]) || !std::isfinite(logarithm[i])) continue;  // the audit names them
+    throw Error(ErrorKind::data,
+                fmt::format("{} is the logarithm of {}, but propensity is {}: leave one of the two datasets out",
+                            logarithm[i], std::exp(logarithm[i]), linear[i]),
+                {.file = *file.path(), .dataset = "log_propensity", .row = static_cast<std::int64_t>(i)});
+  }
 }
 
 class HeaderReader {
@@ -226,9 +258,9 @@ void HeaderReader::read_action() {
 void HeaderReader::read_propensities() {
   header_.has_log_propensity = file_.object_type("log_propensity") != ObjectType::none;
   header_.has_propensity = file_.object_type("propensity") != ObjectType::none;
-  if (header_.has_log_propensity && header_.has_propensity) fail(file_, "log_propensity", kBothPropensities);
   if (header_.has_log_propensity) open_list("log_propensity");
   if (header_.has_propensity) open_list("propensity");
+  if (header_.has_log_propensity && header_.has_propensity) require_one_propensity(file_, header_.rows);
   const bool multilabel = header_.action_kind == ActionKind::multilabel;
   header_.has_label_propensity = multilabel && file_.object_type("label_propensity") != ObjectType::none;
   if (header_.has_label_propensity) {

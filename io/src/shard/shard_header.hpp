@@ -42,10 +42,6 @@ struct ShardHeader {
       entries_before;  ///< sparse: entries before rows 0, kBlockRows, 2 kBlockRows, ... and in all
 };
 
-/// Of log_propensity, where there are both.
-inline constexpr const char* kBothPropensities =
-    "there is propensity too, and the two may contradict each other: leave one of them out";
-
 /// Reads and checks.
 ShardHeader read_shard_header(const Hdf5File& file, const ReadOptions& options);
 

@@ -155,7 +155,7 @@ n = 50
 shard('a.h5', usual(n, 3)); shard('b.h5', usual(n, 4))
 c = usual(n, 3); c['action'] = cat(n, 5); shard('c.h5', c, 'categorical', num_actions=5); shard('d.h5', c, 'categorical', num_actions=6)
 c = usual(n, 3); c['log_propensity'] = np.log(c.pop('propensity')); shard('e.h5', c)
-c = usual(n, 4); c['log_propensity'] = np.log(c['propensity']); shard('g.h5', c)
+c = usual(n, 4); c['log_propensity'] = np.log(c['propensity']); c['log_propensity'][7] += 0.5; shard('g.h5', c)
 with h5py.File('f.h5', 'w') as f:
     attrs(f)
     for k, v in usual(n, None).items(): f[k] = v
@@ -168,7 +168,7 @@ with h5py.File('f.h5', 'w') as f:
   CHECK(says(pair("a.h5", "c.h5"), {"c.h5: attribute action_kind: is categorical, but ", "a.h5 has continuous"}));
   CHECK(says(pair("c.h5", "d.h5"), {"d.h5: attribute num_actions: has 6 actions, but ", "c.h5 has 5"}));
   CHECK(says(pair("a.h5", "e.h5"), {"e.h5: propensity: ", "a.h5 has no log_propensity"}));
-  CHECK(says(pair("b.h5", "g.h5"), {"g.h5: log_propensity: there is propensity too"}));
+  CHECK(says(pair("b.h5", "g.h5"), {"g.h5: log_propensity, row 7: ", "leave one of the two datasets out"}));
   CHECK(says(pair("a.h5", "f.h5"), {"f.h5: context: is sparse, but ", "a.h5 has a dense one"}));
 }
 
