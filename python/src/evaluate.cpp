@@ -54,7 +54,7 @@ EvaluateOptions evaluate_options(const py::dict& given) {
   options.skip_bad_rows = given["skip_bad_rows"].cast<bool>();
   options.baseline = given["baseline"].cast<std::string>();
   options.simultaneous = given["simultaneous"].cast<bool>();
-  options.at_least = optional_of<double>(given, "at_least");
+  options.loss_threshold = optional_of<double>(given, "at_least");
   return options;
 }
 

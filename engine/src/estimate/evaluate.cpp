@@ -191,7 +191,7 @@ std::vector<EstimateFacts> estimate_facts(const PassOutcome& outcome, const std:
   tiles.each(columns, [&](std::size_t c, std::vector<double> values) {
     const bool difference = columns[c].baseline.kind != Baseline::Kind::none;
     facts[c].bootstrap =
-        replicate_facts(std::move(values), options.level, difference ? 0.0 : options.at_least.value_or(0));
+        replicate_facts(std::move(values), options.level, difference ? 0.0 : options.loss_threshold.value_or(0));
   });
   return facts;
 }

@@ -87,9 +87,9 @@ Diagnostics diagnose(const WeightSums& sums, const std::optional<double>& error,
 }
 
 /// What is given of an estimate: numbers beyond the largest double are not. `name` is how warnings call the estimate,
-/// and `beaten` what its limit is to lie below, where anybody asks.
+/// and `loss_threshold` what its limit is to lie below, where anybody asks.
 Estimate finite_estimate(const IntervalInputs& inputs, const std::string& name, const EvaluateOptions& options,
-                         const std::optional<double>& beaten, Warnings& warnings, Overflows& overflows) {
+                         const std::optional<double>& loss_threshold, Warnings& warnings, Overflows& overflows) {
   Estimate out;
   const PointEstimate& point = inputs.point;
   if (!point.undefined_reason.empty()) {
@@ -109,7 +109,7 @@ Estimate finite_estimate(const IntervalInputs& inputs, const std::string& name, 
   }
   if (point.upper_bound) {
     out.high = if_finite(*point.upper_bound);
-    if (!beaten) return out;
+    if (!loss_threshold) return out;
     if (point.confidence.value_or(0) > 0)
       out.confidence = point.confidence;
     else
@@ -130,10 +130,10 @@ Estimate finite_estimate(const IntervalInputs& inputs, const std::string& name, 
     out.low = out.high = std::nullopt;
     return out;
   }
-  if (!beaten) return out;
+  if (!loss_threshold) return out;
   IntervalInputs alone = inputs;  // how sure one is of one policy is not about the others
   alone.critical.reset();
-  out.confidence = confidence_below(options.interval, *beaten, alone);
+  out.confidence = confidence_below(options.interval, *loss_threshold, alone);
   return out;
 }
 
@@ -181,7 +181,7 @@ PolicyTotals totals_for(const ReportInputs& in, const std::vector<FinalSums>& fi
           .smoothed = std::span(sums.smoothed).subspan(p * grid, grid),
           .model = in.extra.model ? sums.model[p] : ModelSums{},
           .level = in.options.level,
-          .beaten = in.options.at_least};
+          .loss_threshold = in.options.loss_threshold};
 }
 
 std::optional<double> shown_parameter(const ReportInputs& in, const std::vector<FinalSums>& finals, std::size_t p,
@@ -215,7 +215,7 @@ Estimate likelihood_estimate(const IntervalInputs& inputs, const EvaluateOptions
   out.standard_error = if_finite(found.standard_error);
   out.low = if_finite(found.low);
   out.high = if_finite(found.high);
-  if (options.at_least) out.confidence = confidence_below(options.interval, *options.at_least, inputs);
+  if (options.loss_threshold) out.confidence = confidence_below(options.interval, *options.loss_threshold, inputs);
   return out;
 }
 
@@ -240,7 +240,7 @@ PolicyReport report_policy(const ReportInputs& in, const std::vector<FinalSums>&
     add_value_inputs(estimator, totals, bounds, largest_term_weight(in, estimator, bounds), inputs);
     inputs.outcome = bounds.outcome;
     if (!in.sums.epochs.empty()) inputs.epochs = &in.sums.epochs[p];
-    Estimate one = finite_estimate(inputs, estimator.name, in.options, in.options.at_least, warnings, overflows);
+    Estimate one = finite_estimate(inputs, estimator.name, in.options, in.options.loss_threshold, warnings, overflows);
     one.estimator = estimator.name;
     one.parameter = inputs.point.parameter ? inputs.point.parameter : shown_parameter(in, finals, p, estimator);
     if (one.low && inputs.shape) doubts.add(estimator.name, *inputs.shape);
@@ -330,7 +330,7 @@ void add_difference(const ReportInputs& in, const std::vector<FinalSums>& finals
       inputs.outcome = bounds.outcome;
       if (zero) set_to_zero(inputs);
       if (!in.sums.epoch_differences.empty()) inputs.epochs = &in.sums.epoch_differences[p];
-      one = finite_estimate(inputs, name, in.options, in.options.at_least ? std::optional(0.0) : std::nullopt,
+      one = finite_estimate(inputs, name, in.options, in.options.loss_threshold ? std::optional(0.0) : std::nullopt,
                             inputs.point.undefined_reason.empty() ? unsaid : warnings,
                             own_is_whole ? overflows : unsaid_overflows);
       if (one.low && inputs.shape && !doubts.has(estimator.name)) doubts.add_difference(name, *inputs.shape);

@@ -242,7 +242,7 @@ class ObjectiveReduction final : public SizedReduction {
     for (int i = 0; i < kBlockRows; ++i) {
       spread[i] *= slope[i];
       // Rows that do not count may hold a loss that is no number, and a weight that is held does not change.
-      if (weights[i] >= rules.largest_weight) weights[i] = 0;
+      if (weights[i] >= rules.weight_cap) weights[i] = 0;
       risk[i] = weights[i] != 0 ? weights[i] * (block.loss[i] - rules.mean_loss) : 0;
     }
     std::vector<TiledFactor> factors{{sums.has_weight() ? risk : slope, sums.risk_gradient()}};
@@ -274,7 +274,7 @@ class ObjectiveReduction final : public SizedReduction {
     for (int k = 0; k < outputs; ++k) {
       for (int i = 0; i < kBlockRows; ++i) {
         const std::int64_t at = static_cast<std::int64_t>(k) * kBlockRows + i;
-        const bool counts = weights[i] != 0 && weights[i] < rules.largest_weight;
+        const bool counts = weights[i] != 0 && weights[i] < rules.weight_cap;
         const double derivative = counts ? slopes[at] : 0;
         second[at] = counts ? spread[i] * slope[i] * derivative : 0;
         third[at] = weights[i] * derivative;

@@ -56,7 +56,7 @@ TermOptions term_options(const ObjectiveRules& rules) {
   out.transform = rules.estimator->transform;
   out.parameter = parameter_value(*rules.estimator, rules.alpha, rules.clip);
   out.control_variate = rules.estimator->learning->control_variate;
-  out.max_weight = rules.largest_weight;
+  out.weight_cap = rules.weight_cap;
   out.baseline = baseline_of(rules);
   return out;
 }
@@ -68,7 +68,7 @@ LearningTerms weighted_terms(const Block& block, const std::uint8_t* keep, const
     return learning_terms(block, keep, options, weights, term_gradients, centred_terms);
   }
   alignas(kColumnAlignment) double values[kBlockRows], slopes[kBlockRows];
-  for (int i = 0; i < block.rows; ++i) weights[i] = std::min(weights[i], options.max_weight);
+  for (int i = 0; i < block.rows; ++i) weights[i] = std::min(weights[i], options.weight_cap);
   rules.estimator->weight_function({weights, static_cast<std::size_t>(block.rows)}, options.parameter, values, slopes);
   options.transformed = values;
   options.transform_slopes = slopes;

@@ -53,7 +53,7 @@ class ReplayedObjective {
                                     .shift = factors.shift,
                                     .variance = factors.variance,
                                     .moved = kept.variance_mean - variance_mean,
-                                    .max_weight = problem_.rules.largest_weight};
+                                    .weight_cap = problem_.rules.weight_cap};
     alignas(kColumnAlignment) double row[kBlockRows];
     row_coefficients(block, row_factors, kept.weights(), kept.slope(), kept.spread(), row);
     double* coefficients = scratch->columns(PolicyScratch::kCallerSlot, labels_ + 1);

@@ -152,7 +152,7 @@ void add_evaluate_command(CLI::App& program, Ranks& ranks) {
       ->type_name("X");
   app.add_flag("--simultaneous", command->request.options.simultaneous,
                "Intervals that hold for all policies at once (by the bootstrap), for whoever picks the best of many");
-  app.add_option("--at-least", command->request.options.at_least,
+  app.add_option("--at-least", command->request.options.loss_threshold,
                  "Say how sure one may be that a policy does at least as well as this outcome, and that it is better "
                  "than the baseline")
       ->type_name("X");

@@ -47,7 +47,7 @@ LearnOptions FittedPolicies::learn_options(const HyperParameters& run, double ro
   out.rules.l2 = run.l2.value_or(0);
   out.choose_l2 = !run.l2;
   out.l2_candidates = options.l2_candidates;
-  out.rules.largest_weight = options.largest_weight;
+  out.rules.weight_cap = options.weight_cap;
   out.rules.centre_losses = options.centre_losses;
   out.alpha = options.alpha;
   const Policy& start = setup_.problem.start();

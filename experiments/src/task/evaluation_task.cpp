@@ -106,7 +106,7 @@ class Evaluation {
   void as_losses() {
     if (options_.outcome_range)
       options_.outcome_range = OutcomeRange{-options_.outcome_range->high, -options_.outcome_range->low};
-    if (options_.at_least) options_.at_least = -*options_.at_least;
+    if (options_.loss_threshold) options_.loss_threshold = -*options_.loss_threshold;
   }
 
   void prepare_policies() {

@@ -31,7 +31,7 @@ struct RowTerms {
 
 template <bool kEveryRow>
 HWY_INLINE RowTerms row_terms(F64 d, M64 mask, const double* weights, const double* loss, const TermOptions& options) {
-  V64 w = hn::Min(hn::Load(d, weights), hn::Set(d, options.max_weight));
+  V64 w = hn::Min(hn::Load(d, weights), hn::Set(d, options.weight_cap));
   V64 y = hn::Sub(hn::LoadU(d, loss), hn::Set(d, options.baseline));
   if constexpr (!kEveryRow) {
     w = hn::IfThenElseZero(mask, w);

@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace scrm::HWY_NAMESPACE {
 // Rows that do not count may hold anything.
 HWY_INLINE TransformedWeight given_weight(F64 d, M64 mask, V64 w, const TermOptions& options, int i) {
-  const M64 free = hn::And(mask, hn::Lt(w, hn::Set(d, options.max_weight)));
+  const M64 free = hn::And(mask, hn::Lt(w, hn::Set(d, options.weight_cap)));
   return {hn::IfThenElseZero(mask, hn::Load(d, options.transformed + i)),
           hn::IfThenElseZero(free, hn::Load(d, options.transform_slopes + i))};
 }
@@ -24,7 +24,7 @@ LearningTerms learning_terms_impl(const Block& block, const std::uint8_t* keep, 
                                   double* weights, double* term_gradients, double* centred_terms) {
   const F64 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  const V64 control = hn::Set(d, options.control_variate), limit = hn::Set(d, options.max_weight);
+  const V64 control = hn::Set(d, options.control_variate), limit = hn::Set(d, options.weight_cap);
   const V64 baseline = hn::Set(d, options.baseline);
   const int rows = round_up_to_vectors(block.rows);
   for (double* column : {weights, term_gradients, centred_terms}) std::fill(column + rows, column + kBlockRows, 0.0);
@@ -120,7 +120,7 @@ void row_coefficients_impl(const Block& block, const RowFactors& factors, const 
   const F64 d;
   const V64 risk_factor = hn::Set(d, factors.risk), variance_factor = hn::Set(d, factors.variance);
   const V64 mean_loss = hn::Set(d, factors.mean_loss), shift = hn::Set(d, factors.shift);
-  const V64 moved = hn::Set(d, factors.moved), limit = hn::Set(d, factors.max_weight);
+  const V64 moved = hn::Set(d, factors.moved), limit = hn::Set(d, factors.weight_cap);
   for (int i = 0; i < round_up_to_vectors(block.rows); i += static_cast<int>(hn::Lanes(d))) {
     const V64 w = hn::Load(d, weights + i), slope = hn::Load(d, term_gradients + i);
     V64 risk = slope;

@@ -38,7 +38,7 @@ struct TransformedWeight {
 };
 
 HWY_INLINE TransformedWeight transform_weight(F64 d, V64 w, const TermOptions& options) {
-  const V64 limit = hn::Set(d, options.max_weight);
+  const V64 limit = hn::Set(d, options.weight_cap);
   const M64 free = hn::Lt(w, limit);
   const V64 held = hn::Min(w, limit);
   switch (options.transform) {

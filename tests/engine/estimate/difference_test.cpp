@@ -225,7 +225,7 @@ TEST_CASE("difference: propensities that were rounded in their last digits leave
     EvaluateOptions options;
     options.estimators = {"ips", "snips"};
     options.interval = kind;
-    options.at_least = 0;
+    options.loss_threshold = 0;
     const EvaluationReport report = evaluate(source, {{"same", make_target_column_policy(0)}}, options, {});
     for (const char* name : {"ips", "snips"}) {
       CAPTURE(name);

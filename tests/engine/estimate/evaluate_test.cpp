@@ -339,7 +339,7 @@ TEST_CASE("evaluate: one undefined estimator leaves the others undoubted, and fe
   for (double& loss : rows.loss) loss = -std::abs(loss) - 1;
   EvaluateOptions options;
   options.estimators = {"ips", "ls"};
-  options.at_least = -1e6;
+  options.loss_threshold = -1e6;
   PolicyReport report = evaluate_column(rows, options);
   CHECK(warns_of(report, "ls: its bound says nothing about --at-least"));
   CHECK(find_estimate(report, "ls").doubted);

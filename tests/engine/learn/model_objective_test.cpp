@@ -126,7 +126,7 @@ Real reference_value(const ObjectiveProblem& problem, const LinearModel& model, 
     if (correction == Correction::labels) term += (1 + excess[static_cast<std::size_t>(i)]) * (y - logged);
     if (correction == Correction::weights) {
       Real w = std::exp(log_density(problem.policy, rows, i) - log_propensity(rows, i));
-      w = std::min<Real>(w, rules.largest_weight);
+      w = std::min<Real>(w, rules.weight_cap);
       if (rules.estimator == &kDrosEstimator) w = rules.shrinkage * w / (w * w + rules.shrinkage);
       term += w * (y - logged);
     }
@@ -234,7 +234,7 @@ TEST_CASE("model objective: quadratic features, joint mixing, masks, held weight
     problem.rows = &mask;
     check_against_reference(problem, rows);
     problem.rules.lambda = 0;
-    problem.rules.largest_weight = 0.4;
+    problem.rules.weight_cap = 0.4;
     check_against_reference(problem, rows);
   }
   for (const std::int64_t features : {0, 1, 5}) {

@@ -51,9 +51,9 @@ void check_against_reference(const ObjectiveProblem& problem, const LoggedRows& 
 }
 
 /// Sets the largest weight, and makes sure that some weights are above it: the risk is another one.
-void require_held_weights(ObjectiveProblem& problem, const LoggedRows& rows, double largest_weight) {
+void require_held_weights(ObjectiveProblem& problem, const LoggedRows& rows, double weight_cap) {
   const auto free = static_cast<double>(reference_objective(problem, rows).risk);
-  problem.rules.largest_weight = largest_weight;
+  problem.rules.weight_cap = weight_cap;
   const auto held = static_cast<double>(reference_objective(problem, rows).risk);
   REQUIRE(std::abs(held - free) > 1e-3 * std::abs(free));
 }
@@ -117,7 +117,7 @@ TEST_CASE("objective: the derivative by log scale agrees for both kinds, every e
           problem.rules.mean_loss += 0.3;  // a shift of a ratio's losses, which must cancel
           check_against_reference(problem, rows);
           problem.rules.penalty = Penalty::sd;
-          problem.rules.largest_weight = 1.2;
+          problem.rules.weight_cap = 1.2;
           problem.rows = &mask;
           check_against_reference(problem, rows);
         }

@@ -173,7 +173,7 @@ TEST_CASE("replay: weights held at the largest one have no gradient, as in the r
     for (const Estimator* estimator : kEstimators) {
       CAPTURE(estimator->name);
       ObjectiveProblem problem = problem_for(policy, estimator, 0.7);
-      problem.rules.largest_weight = 0.8;
+      problem.rules.weight_cap = 0.8;
       check_close(evaluate_objectives(shared, {problem}, {}).front(),
                   evaluate_objectives(apart, {problem}, {}).front());
     }

@@ -34,7 +34,7 @@ inline ReferenceObjective reference_objective(const ObjectiveProblem& problem, c
       continue;
     }
     const Real w =
-        std::min<Real>(std::exp(log_density(problem.policy, rows, i) - log_propensity(rows, i)), rules.largest_weight);
+        std::min<Real>(std::exp(log_density(problem.policy, rows, i) - log_propensity(rows, i)), rules.weight_cap);
     weight_sum += w;
     weighted_loss += w * y;
     const Real centred = y - (rules.centre_losses ? rules.mean_loss : 0);

@@ -18,15 +18,15 @@ PointEstimate smoothed(const PolicyTotals& totals) {
         "others";
     return out;
   }
-  // The most certain of the bounds that end at `beaten`: again one may choose among all.
+  // The most certain of the bounds that end at `loss_threshold`: again one may choose among all.
   const auto grid = static_cast<double>(totals.smoothed.size());
   double failing = 1;
   const double log_term = std::log(grid / (1 - totals.level));
   double best = std::numeric_limits<double>::infinity();
   for (const SmoothedTerms& one : totals.smoothed) {
     const double bound = centre + one.terms.true_mean() + log_term / (one.lambda * totals.rows);
-    if (totals.beaten) {
-      const double room = *totals.beaten - centre - one.terms.true_mean();
+    if (totals.loss_threshold) {
+      const double room = *totals.loss_threshold - centre - one.terms.true_mean();
       failing = std::min(failing, grid * std::exp(-room * one.lambda * totals.rows));
     }
     if (!(bound < best)) continue;
@@ -36,7 +36,7 @@ PointEstimate smoothed(const PolicyTotals& totals) {
     out.upper_bound = bound;
     out.parameter = one.lambda;
   }
-  if (totals.beaten) out.confidence = 1 - failing;
+  if (totals.loss_threshold) out.confidence = 1 - failing;
   if (!out.upper_bound) out.undefined_reason = "its terms are beyond the largest number";
   return out;
 }

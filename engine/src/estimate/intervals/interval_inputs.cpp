@@ -73,7 +73,7 @@ void require_valid_interval(const EvaluateOptions& options, bool clustered) {
   if (options.outcome_range && !(options.outcome_range->low < options.outcome_range->high &&
                                  std::isfinite(options.outcome_range->high - options.outcome_range->low)))
     fail("--outcome-range must be LOW:HIGH, the lower end first and both finite");
-  if (options.at_least && !std::isfinite(*options.at_least)) fail("--at-least must be a number");
+  if (options.loss_threshold && !std::isfinite(*options.loss_threshold)) fail("--at-least must be a number");
   if (options.simultaneous && options.interval != IntervalKind::automatic)
     fail("--simultaneous makes intervals of its own kind: give it without --interval");
   if (options.interval == IntervalKind::clopper_pearson && !options.max_weight)

@@ -98,12 +98,12 @@ Bounds sequence_interval(double level, const IntervalInputs& inputs) {
 
 }  // namespace
 
-std::optional<ReplicateFacts> replicate_facts(std::vector<double> values, double level, double beaten) {
+std::optional<ReplicateFacts> replicate_facts(std::vector<double> values, double level, double loss_threshold) {
   if (values.empty() || !std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); }))
     return {};
   std::sort(values.begin(), values.end());
   const double tail = (1 - level) / 2;
-  const auto [from, to] = std::equal_range(values.begin(), values.end(), beaten);
+  const auto [from, to] = std::equal_range(values.begin(), values.end(), loss_threshold);
   const double below = static_cast<double>(from - values.begin()), equal = static_cast<double>(to - from);
   return ReplicateFacts{.bounds = {sorted_quantile(values, tail), sorted_quantile(values, 1 - tail)},
                         // Never 0 or 1: the next replicate could be the first on that side.

@@ -33,10 +33,10 @@ struct WholeWeights {
 /// What is kept of the bootstrap's values of an estimate: there may be very many of them.
 struct ReplicateFacts {
   std::pair<double, double> bounds;  ///< the percentile interval
-  double share_below = 0;            ///< of what is to be beaten, where anybody asks
+  double share_below = 0;            ///< of replicates below the threshold, where anybody asks
 };
 /// None where a value is not finite.
-std::optional<ReplicateFacts> replicate_facts(std::vector<double> values, double level, double beaten);
+std::optional<ReplicateFacts> replicate_facts(std::vector<double> values, double level, double loss_threshold);
 
 /// What intervals of an estimate are made from. What a kind does not need may be missing.
 struct IntervalInputs {

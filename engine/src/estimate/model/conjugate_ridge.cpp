@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "estimate/model/fold_products.hpp"
-#include "estimate/model/shifted_search.hpp"
+#include "estimate/model/multi_shift_cg.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"
 
 namespace scrm {
 namespace {
 
-using Vector = ShiftedSearch::Vector;
+using Vector = MultiShiftCg::Vector;
 
 // Intercepts are in units so large that they are penalised a hundredth as much.
 constexpr double kInterceptUnit = 10;
@@ -227,7 +227,7 @@ class ConjugateFit {
   }
 
   std::vector<Thetas> solve(const Coordinates& coordinates, std::span<const LeftOut> left_out) {
-    std::vector<ShiftedSearch> searches;
+    std::vector<MultiShiftCg> searches;
     for (const Vector& b : products(coordinates, left_out, {})) searches.emplace_back(b);
     for (;;) {
       std::vector<std::size_t> active;
@@ -244,7 +244,7 @@ class ConjugateFit {
       for (std::size_t at = 0; at < active.size(); ++at) searches[active[at]].step(results[at]);
     }
     std::vector<Thetas> out;
-    for (const ShiftedSearch& search : searches) {
+    for (const MultiShiftCg& search : searches) {
       out.emplace_back();
       for (const Vector& psi : search.solutions()) out.back().push_back(coordinates.to_theta(psi));
     }

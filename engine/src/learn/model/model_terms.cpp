@@ -20,7 +20,7 @@ struct Corrections {
 
 /// t(w) and ∂t/∂ log w. Weights at the largest one are held there.
 void transform(const ObjectiveRules& rules, int rows, Corrections& out, Column& slope) {
-  for (int i = 0; i < rows; ++i) out.weight[i] = std::min(out.weight[i], rules.largest_weight);
+  for (int i = 0; i < rows; ++i) out.weight[i] = std::min(out.weight[i], rules.weight_cap);
   if (const auto& tuned = rules.estimator->tuned) {
     tuned->weights({out.weight, static_cast<std::size_t>(rows)}, rules.shrinkage, out.value);
     tuned->slopes({out.weight, static_cast<std::size_t>(rows)}, rules.shrinkage, slope);
@@ -28,7 +28,7 @@ void transform(const ObjectiveRules& rules, int rows, Corrections& out, Column& 
     std::copy_n(out.weight, rows, out.value);
     std::copy_n(out.weight, rows, slope);
   }
-  for (int i = 0; i < rows; ++i) slope[i] = out.weight[i] < rules.largest_weight ? slope[i] : 0;
+  for (int i = 0; i < rows; ++i) slope[i] = out.weight[i] < rules.weight_cap ? slope[i] : 0;
 }
 
 void correct_by_weights(const Block& block, const ObjectiveProblem& problem, double* scores, Corrections& out) {

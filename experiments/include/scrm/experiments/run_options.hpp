@@ -77,7 +77,7 @@ struct RunOptions {
   std::vector<std::optional<double>> l2 = {0.0};  ///< none: at every rollout, the candidate that does best
   std::vector<double> l2_candidates;              ///< empty: LearnOptions::l2_candidates' own
   std::optional<double> alpha;
-  double largest_weight = 1e100;
+  double weight_cap = 1e100;
   bool centre_losses = false;  ///< of the risk: losses are taken less their mean
   std::optional<std::pair<double, double>> bound;
 

@@ -19,7 +19,7 @@ RunOptions published_defaults() {
   RunOptions options;
   options.estimator = &kSnipsEstimator;
   options.past = PastRollouts::naive;
-  options.largest_weight = 5e4;
+  options.weight_cap = 5e4;
   options.warm_start = false;
   // What the released code asks of its search; a tighter one fits the noise of the weights.
   options.tolerance = 1e-6;

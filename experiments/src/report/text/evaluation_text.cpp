@@ -54,7 +54,7 @@ Json interval_json(const EvaluationReport& report, const EvaluateOptions& option
     json["outcome_range"] = reward ? Json{-high, -low} : Json{low, high};
   }
   if (options.max_weight) json["max_weight"] = *options.max_weight;
-  if (options.at_least) json["at_least"] = reward ? -*options.at_least : *options.at_least;
+  if (options.loss_threshold) json["at_least"] = reward ? -*options.loss_threshold : *options.loss_threshold;
   if (options.simultaneous) json["simultaneous"] = true;
   if (!report.interval_assumption.empty()) json["assumes"] = report.interval_assumption;
   return json;
@@ -90,7 +90,7 @@ std::string estimates_table(const EvaluationReport& report, const EvaluateOption
   std::vector<std::string> heads = {"policy", "estimator", value_name, "std. error",
                                     fmt::format("{:g} % interval ({})", options.level * 100, kind)};
   std::vector<Align> aligned = {Align::left, Align::left, Align::right, Align::right, Align::right};
-  if (options.at_least) {
+  if (options.loss_threshold) {
     heads.push_back(confidence_name);
     aligned.push_back(Align::right);
   }
@@ -107,7 +107,7 @@ std::string estimates_table(const EvaluationReport& report, const EvaluateOption
       std::vector<std::string> cells = {first ? styled(policy.name, Style::strong) : "", estimate.estimator,
                                         shown(estimate.value, decimals), shown(estimate.standard_error, decimals),
                                         interval};
-      if (options.at_least) cells.push_back(confidence_text(estimate.confidence));
+      if (options.loss_threshold) cells.push_back(confidence_text(estimate.confidence));
       cells.push_back(styled(parameter_text(estimate), Style::dim));
       table.add(cells);
       first = false;
@@ -216,8 +216,9 @@ std::string evaluation_text(const EvaluationReport& report, const EvaluateOption
     text += fmt::format("model: {}{}\n\n", report.model,
                         report.model_penalty ? fmt::format(" (penalty {:g})", *report.model_penalty) : "");
   // The engine's losses, as the user's outcome.
-  const double beaten = (context.outcome == Outcome::reward ? -1 : 1) * options.at_least.value_or(0);
-  const std::string beats = fmt::format("{} {:g}", context.outcome == Outcome::reward ? "at least" : "at most", beaten);
+  const double loss_threshold = (context.outcome == Outcome::reward ? -1 : 1) * options.loss_threshold.value_or(0);
+  const std::string beats =
+      fmt::format("{} {:g}", context.outcome == Outcome::reward ? "at least" : "at most", loss_threshold);
   text +=
       estimates_table(report, options, "value", beats, [](const PolicyReport& policy) { return &policy.estimates; });
   if (!report.interval_assumption.empty()) text += fmt::format("  (intervals assume {})\n", report.interval_assumption);

@@ -165,9 +165,8 @@ constexpr std::array kOptions = {
         .key = "largest_weight",
         .help = "larger weights are cut to it",
         .values = "above 0, or inf",
-        .read = [](In in,
-                   Out out) { out.largest_weight = in.number(kAboveZero, std::numeric_limits<double>::infinity()); },
-        .print = [](Options o) { return text(o.largest_weight); }},
+        .read = [](In in, Out out) { out.weight_cap = in.number(kAboveZero, std::numeric_limits<double>::infinity()); },
+        .print = [](Options o) { return text(o.weight_cap); }},
     SweepOption{
         .key = "bound",
         .help = "keeps every parameter inside",

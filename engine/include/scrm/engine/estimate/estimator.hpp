@@ -37,7 +37,7 @@ struct PolicyTotals {
   std::span<const SmoothedTerms> smoothed = {};  ///< on a grid of λ; only with `smoothed_terms`
   ModelSums model;                               ///< only with `needs_model`
   double level = 0.95;                           ///< of intervals
-  std::optional<double> beaten = {};             ///< what the policy's loss is to lie below, where anybody asks
+  std::optional<double> loss_threshold = {};     ///< what the policy's loss is to lie below, where anybody asks
 };
 
 /// Sums of one bootstrap replicate, or of a group of rows, in plain units.
@@ -56,7 +56,7 @@ struct PointEstimate {
   double range = 0;  ///< of the averaged terms (an upper bound where one pass cannot give it exactly), for bernstein
   std::string undefined_reason;
   std::optional<double> upper_bound;  ///< of its own, at the level asked for: it has no other interval then
-  std::optional<double> confidence;   ///< that upper_bound can have and lie below PolicyTotals::beaten; 0: none
+  std::optional<double> confidence;   ///< that upper_bound can have and lie below PolicyTotals::loss_threshold; 0: none
   std::optional<double> parameter;    ///< one that it chose itself
 };
 

@@ -42,8 +42,9 @@ struct EvaluateOptions {
   std::string baseline = "logged";
   /// Intervals that hold for all policies at once, by the bootstrap's largest deviation: for whoever picks the best.
   bool simultaneous = false;
-  /// A loss: every estimate says how sure one may be that it is beaten, and every difference that its policy is better.
-  std::optional<double> at_least;
+  /// A loss: every estimate says how sure one may be that it lies below, and every difference that its policy is
+  /// better.
+  std::optional<double> loss_threshold;
 };
 
 /// The baseline that is the logged actions themselves.
@@ -62,7 +63,7 @@ struct Estimate {
   std::optional<double> standard_error;
   std::optional<double> low, high;
   std::optional<double> parameter;   ///< M or α, where the estimator takes one
-  std::optional<double> confidence;  ///< with EvaluateOptions::at_least
+  std::optional<double> confidence;  ///< with EvaluateOptions::loss_threshold
   bool doubted = false;              ///< a warning is about it, or about what all estimates of the policy rest on
 };
 

@@ -24,13 +24,13 @@ struct ObjectiveRules {
   const Estimator* estimator = &kIpsIxEstimator;  ///< one that has a LearningRule
   double lambda = 0;
   Penalty penalty = Penalty::se;
-  double l2 = 0;                  ///< ridge on everything but the intercepts
-  double alpha = 0;               ///< of estimators that take α
-  double clip = 0;                ///< of those that take M
-  double smoothing = 0;           ///< λ of RiskForm::smoothed
-  double largest_loss = 0;        ///< its c: no loss is above
-  double shrinkage = 1e100;       ///< of estimators whose residuals count less where weights are large
-  double largest_weight = 1e100;  ///< weights beyond are held there, with no gradient
+  double l2 = 0;              ///< ridge on everything but the intercepts
+  double alpha = 0;           ///< of estimators that take α
+  double clip = 0;            ///< of those that take M
+  double smoothing = 0;       ///< λ of RiskForm::smoothed
+  double largest_loss = 0;    ///< its c: no loss is above
+  double shrinkage = 1e100;   ///< of estimators whose residuals count less where weights are large
+  double weight_cap = 1e100;  ///< weights beyond are held there, with no gradient
   /// RiskForm::average: mean_loss + mean(t(w) (y − mean_loss)), the control variate that keeps the sum of the weights
   /// from deciding; the variance is then that of centred losses too.
   bool centre_losses = false;

@@ -18,9 +18,9 @@ struct TermOptions {
   WeightTransform transform = WeightTransform::none;
   double parameter = 0;        ///< M or α
   double control_variate = 0;  ///< c in the variance term (transform(w) − c) y: 1 for ips-ix (ζ), 0 otherwise
-  double max_weight = 1e100;   ///< larger weights are clipped here and have no gradient
+  double weight_cap = 1e100;   ///< larger weights are clipped here and have no gradient
   double baseline = 0;         ///< y is the loss less this
-  /// WeightTransform::given: columns of transform(w) and ∂transform(w)/∂ log w at min(w, max_weight) of every row.
+  /// WeightTransform::given: columns of transform(w) and ∂transform(w)/∂ log w at min(w, weight_cap) of every row.
   const double* transformed = nullptr;
   const double* transform_slopes = nullptr;
 };
@@ -45,12 +45,12 @@ struct RowFactors {
   double mean_loss = 0, shift = 0;  ///< of a ratio: the risk is mean_loss + shift
   double variance = 0;
   double moved = 0;           ///< the mean of the block's variance terms, less that of all
-  double max_weight = 1e100;  ///< as in TermOptions
+  double weight_cap = 1e100;  ///< as in TermOptions
 };
 
 /// out[i] = risk f + variance (centred_terms[i] + moved) term_gradients[i], the factor of ∂ log π in the gradient,
 /// where f = term_gradients[i], and w (y − mean_loss − shift) for a ratio; from what learning_terms wrote. 0 for rows
-/// that do not count and where the weight is held at max_weight; written up to whole vectors.
+/// that do not count and where the weight is held at weight_cap; written up to whole vectors.
 void row_coefficients(const Block& block, const RowFactors& factors, const double* weights,
                       const double* term_gradients, const double* centred_terms, double* out) noexcept;
 

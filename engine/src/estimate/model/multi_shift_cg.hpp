@@ -1,4 +1,4 @@
-/// ShiftedSearch: ridge regressions with every penalty of a grid, by conjugate gradients.
+/// MultiShiftCg: ridge regressions with every penalty of a grid, by conjugate gradients.
 #pragma once
 
 #include <array>
@@ -14,11 +14,11 @@ double penalty_at(int step);
 
 /// (A + λ) ψ = b for every λ of the grid at once (multi-shift conjugate gradients): the steps of the least λ span the
 /// space in which all others have theirs.
-class ShiftedSearch {
+class MultiShiftCg {
  public:
   using Vector = std::vector<double>;
 
-  explicit ShiftedSearch(const Vector& b);
+  explicit MultiShiftCg(const Vector& b);
 
   bool done() const;
   const Vector& direction() const { return direction_; }

@@ -1,4 +1,4 @@
-#include "estimate/model/shifted_search.hpp"
+#include "estimate/model/multi_shift_cg.hpp"
 
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace {
 constexpr double kTolerance = 1e-3;
 constexpr int kMaxSteps = 100;
 
-double dot(const ShiftedSearch::Vector& a, const ShiftedSearch::Vector& b) {
+double dot(const MultiShiftCg::Vector& a, const MultiShiftCg::Vector& b) {
   double sum = 0;
   for (std::size_t j = 0; j < a.size(); ++j) sum += a[j] * b[j];
   return sum;
@@ -22,17 +22,17 @@ double penalty_at(int step) {
   return kLeastPenalty * std::pow(10.0, 0.5 * step);
 }
 
-ShiftedSearch::ShiftedSearch(const Vector& b) : residual_(b), direction_(b), square_(dot(b, b)), goal_(square_) {
+MultiShiftCg::MultiShiftCg(const Vector& b) : residual_(b), direction_(b), square_(dot(b, b)), goal_(square_) {
   goal_ *= kTolerance * kTolerance;
   solutions_.assign(kPenalties, Vector(b.size()));
   directions_.assign(kPenalties, b);
 }
 
-bool ShiftedSearch::done() const {
+bool MultiShiftCg::done() const {
   return steps_ >= kMaxSteps || !(square_ > goal_);
 }
 
-void ShiftedSearch::step(const Vector& product) {
+void MultiShiftCg::step(const Vector& product) {
   const double curvature = dot(direction_, product) + kLeastPenalty * dot(direction_, direction_);
   const double alpha = square_ / curvature;
   std::array<double, kPenalties> zeta;
