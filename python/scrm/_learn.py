@@ -31,10 +31,12 @@ def learn(logs: Logs, kind: Optional[str] = None, *, lam: Union[str, float, Sequ
     holdout: share of the rows kept back for an honest estimate, which is in `policy.report["held_out"]`;
         `evaluate(logs, holdout_of=policy)` judges on the same rows.
     scale: standard deviation of gaussian actions, or of the logarithm of lognormal ones; None is 0.5, or half of the
-        logged actions' spread where that is below 0.8 or above 4.
+        logged actions' spread where that is below 0.8 or above 4 (around their regression on the features, where that
+        explains most of their variance).
     epsilon: share of uniform actions mixed into softmax and multilabel policies; None is 0.1.
     mixing: how it is mixed into multilabel ones: "joint" (None) or "label".
-    start: a policy to start from, which then fixes kind, features, scale and epsilon.
+    start: a policy to start from, which then fixes kind, features, scale and epsilon; None starts from the mean of the
+        logged actions, or from that regression.
     features: "linear", "quadratic" or "fourier": linear and `width` random features of a gaussian kernel of that
         `bandwidth` (in standard deviations; None is the root of the number of features), drawn from `feature_seed`.
 

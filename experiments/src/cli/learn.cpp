@@ -200,7 +200,8 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
       app.add_option(
              "--scale", command.scale,
              "Standard deviation of gaussian, or of log a for lognormal; learned: it is learned too, from half of "
-             "the logged actions' spread on. Default 0.5, or that half where the spread is below 0.8 or above 4")
+             "the logged actions' spread on. Default 0.5, or that half where the spread is below 0.8 or above 4. Where "
+             "the features explain most of the actions' variance, their spread is what these leave")
           ->type_name("X|learned");
   app.add_option("--min-scale", command.request.min_scale,
                  "The least scale that is learned; default a tenth of the logged actions' spread")
@@ -216,7 +217,9 @@ void add_policy_options(CLI::App& app, LearnCommand& command) {
                    values_by_name(kMixingNames))
           ->type_name("HOW");
   app.add_option("--start", command.start,
-                 "Start from this policy file, which then fixes kind, features, scale and epsilon")
+                 "Start from this policy file, which then fixes kind, features, scale and epsilon. Default: continuous "
+                 "actions from the mean of the logged ones, or their regression on the features where that explains "
+                 "most of their variance; others from even probabilities")
       ->type_name("FILE");
 }
 

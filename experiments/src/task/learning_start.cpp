@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "scrm/engine/learn/action_regression.hpp"
 #include "scrm/engine/pass/fourier_source.hpp"
 #include "scrm/engine/policy/match_names.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
@@ -81,11 +82,25 @@ Policy described_policy(const PolicyKindDefinition& kind, const Schema& schema, 
   return policy;
 }
 
-double spread_of(const Moments& centres) {
-  const double spread = centres.standard_deviation();
-  if (spread > 0 && std::isfinite(spread)) return spread;
-  throw Error(ErrorKind::data,
-              "the logged actions do not vary, so there is nothing to learn a scale from; give --scale a number");
+/// A scale for actions of start.logged_spread, unless one is asked for.
+void suit_scale(const LearningRequest& request, LearningStart& start) {
+  const double spread = start.logged_spread;
+  start.chose_scale =
+      !request.scale && std::isfinite(spread) && spread > 0 && (spread < kLeastSpread || spread > kMostSpread);
+  start.policy.scale = request.scale.value_or(start.chose_scale ? kStartShare * spread : kScale);
+}
+
+/// Where a scale that is learned starts and ends, for the same actions.
+void suit_learned_scale(const LearningRequest& request, LearningStart& start) {
+  const bool given = request.start.has_value(), bounded = request.min_scale.has_value();
+  if (given && bounded) return;
+  const double spread = start.logged_spread;
+  if (!(spread > 0 && std::isfinite(spread))) {
+    throw Error(ErrorKind::data,
+                "the logged actions do not vary, so there is nothing to learn a scale from; give --scale a number");
+  }
+  if (!given) start.policy.scale = kStartShare * spread;
+  if (!bounded) start.min_scale = kLeastShare * spread;
 }
 
 }  // namespace
@@ -123,16 +138,25 @@ LearningStart learning_start(Source& source, const LearningRequest& request, con
   const Moments centres = logged_centres(source, kind, request, task);
   start.logged_spread = centres.standard_deviation();
   if (!given) start.policy.theta.front() = centres.count > 0 ? centres.mean : 0;
-  if (!learned) {
-    const double spread = start.logged_spread;
-    start.chose_scale =
-        !request.scale && std::isfinite(spread) && spread > 0 && (spread < kLeastSpread || spread > kMostSpread);
-    if (start.chose_scale) start.policy.scale = kStartShare * spread;
-    return start;
-  }
-  if (!given) start.policy.scale = kStartShare * spread_of(centres);
-  if (!request.min_scale) start.min_scale = kLeastShare * spread_of(centres);
+  learned ? suit_learned_scale(request, start) : suit_scale(request, start);
   return start;
+}
+
+void start_from_regression(Source& source, const RowMask* training, std::int64_t features,
+                           const LearningRequest& request, const TaskOptions& task, LearningStart& start) {
+  if (request.start) return;
+  const std::optional<ActionRegression> found =
+      explaining_regression(source, policy_kind(start.policy.kind), features, training, task.pass("starting"));
+  if (!found) return;
+  if (const auto& bound = request.options.minimize.bound) {
+    const auto [least, most] = std::minmax_element(found->theta.begin(), found->theta.end());
+    if (*least < bound->first || *most > bound->second) return;
+  }
+  // Products and fourier features come after the data's own.
+  std::copy(found->theta.begin(), found->theta.end(), start.policy.theta.begin());
+  start.explained = found->explained();
+  start.logged_spread = found->residual_spread;
+  request.learn_scale ? suit_learned_scale(request, start) : suit_scale(request, start);
 }
 
 }  // namespace scrm

@@ -155,13 +155,10 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
 
   // Nothing that comes later helps where not even a block fits.
   require_pass_fits(source, task.pass("reading"), rows.fourier() ? "a smaller --width" : "data with fewer features");
-  const auto [start, min_scale, chose_scale, logged_spread] = learning_start(source, request, task);
-  context.logged_spread = logged_spread;
+  LearningStart start = learning_start(source, request, task);
   context.started = request.start.has_value();
-  options.min_scale = context.min_scale = min_scale;
-  context.chose_scale = chose_scale;
   context.centred = options.rules.centre_losses;
-  charge_policies(options, start.theta.size(), task);
+  charge_policies(options, start.policy.theta.size(), task);
   const SplitUnit unit = split_unit(source.schema());
   const Training training{.rows = source.rows(),
                           .holdout = request.holdout,
@@ -178,8 +175,13 @@ Learned learn_from_dataset(LearningRequest request, Dataset dataset,
     options.rows = &train;
     require_pass_fits(MaskedSource(source, held_out), task.pass("evaluating"), "--holdout 0");
   }
+  start_from_regression(source, options.rows, schema.features, request, task, start);
+  context.logged_spread = start.logged_spread;
+  context.explained = start.explained;
+  options.min_scale = context.min_scale = start.min_scale;
+  context.chose_scale = start.chose_scale;
   const PassOptions pass = learning_pass(task, options);
-  learned.report = learn(source, start, options, pass);
+  learned.report = learn(source, start.policy, options, pass);
 
   for (const LearnedPolicy& found : learned.report.policies) {
     LearnOutcome outcome{found, path(found.lambda, learned.report.policies.size())};

@@ -75,6 +75,15 @@ std::string constant_features_text(const LearnContext& context) {
                                      : "the policy does nothing with " + std::string(one ? "it" : "them"));
 }
 
+/// Where the search began, unless as always.
+std::string start_text(const LearnContext& context) {
+  if (!context.explained) return "";
+  constexpr double kNearlyAll = 0.999;
+  return fmt::format(
+      "starts from a regression of the logged actions on the features, which explains {}{:.3g} % of their variance\n",
+      *context.explained > kNearlyAll ? "more than " : "", 100 * std::min(*context.explained, kNearlyAll));
+}
+
 std::string exploration_text(const LearnOutcome& outcome) {
   if (!outcome.exploration) return "";
   const Exploration& exploration = *outcome.exploration;
@@ -183,6 +192,7 @@ Json learning_json(const LearnReport& report, const std::vector<LearnOutcome>& o
   json["threads"] = context.threads;
   json["streamed"] = context.streamed;
   if (!context.constant_features.empty()) json["constant_features"] = context.constant_features;
+  if (context.explained) json["start_explained_variance"] = *context.explained;
   json["logged_loss"] = report.loss.mean;
   json["logged_value"] = in_sign(report.loss.mean, context.outcome);
   json["alpha"] = report.alpha;
@@ -199,7 +209,7 @@ Json learning_json(const LearnReport& report, const std::vector<LearnOutcome>& o
 
 std::string learning_text(const LearnReport& report, const std::vector<LearnOutcome>& outcomes,
                           const LearnContext& context) {
-  std::string text;
+  std::string text = start_text(context);
   if (!report.scores.empty()) text += scores_table(report.scores, false, context.outcome);
   if (!report.l2_scores.empty()) text += scores_table(report.l2_scores, true, context.outcome);
   for (const LearnOutcome& outcome : outcomes) {
@@ -223,8 +233,8 @@ std::string learning_text(const LearnReport& report, const std::vector<LearnOutc
                           human_number(*context.min_scale));
     }
     if (context.chose_scale) {
-      text += fmt::format("  scale: {}, half of the logged actions' spread; --scale sets another\n",
-                          human_number(learned.policy.scale));
+      text += fmt::format("  scale: {}, half of the logged actions' spread{}; --scale sets another\n",
+                          human_number(learned.policy.scale), context.explained ? " around this regression" : "");
     }
     text += fmt::format("  written to {}\n", styled(outcome.path, Style::strong));
     text += "\n";

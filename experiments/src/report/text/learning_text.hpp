@@ -34,6 +34,7 @@ struct LearnContext {
   std::optional<double> min_scale = {};        ///< set: the scale was learned, and not below this
   bool chose_scale = false;                    ///< the scale is half of the logged actions' spread
   double logged_spread = 0;                    ///< of the logged actions, in the scale's unit; 0: not known
+  std::optional<double> explained = {};        ///< set: started at their regression, the spread is that around it
   bool started = false;                        ///< from a policy that was given, which fixes scale and epsilon
   std::vector<std::int64_t> action_counts;     ///< of the rows learned from, by category; else empty
   std::vector<std::string> constant_features;  ///< that never vary in the rows learned from
