@@ -7,7 +7,7 @@
 #include "report/terminal.hpp"
 #include "run_task.hpp"
 #include "scrm/io/file/error.hpp"
-#include "task/learning_task.hpp"
+#include "task/learning/learning_task.hpp"
 
 namespace scrm::python {
 

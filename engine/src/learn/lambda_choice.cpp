@@ -11,7 +11,7 @@
 
 #include "learn/model/learning_model.hpp"
 #include "learn/model/model_start.hpp"
-#include "learn/searches.hpp"
+#include "learn/search/searches.hpp"
 #include "scrm/engine/estimate/ridge_model.hpp"
 #include "scrm/engine/pass/row_split.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"

@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "learn/automatic_parameters.hpp"
+#include "learn/features/singular_directions.hpp"
 #include "learn/lambda_choice.hpp"
 #include "learn/model/learning_model.hpp"
 #include "learn/model/model_start.hpp"
-#include "learn/search_coordinates.hpp"
-#include "learn/searches.hpp"
-#include "learn/singular_directions.hpp"
+#include "learn/search/search_coordinates.hpp"
+#include "learn/search/searches.hpp"
 #include "learn/training_sums.hpp"
 #include "scrm/engine/pass/summary.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"

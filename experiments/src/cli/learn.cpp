@@ -17,13 +17,13 @@
 #include "cli/outputs.hpp"
 #include "report/clock.hpp"
 #include "report/enum_names.hpp"
+#include "report/learning/learning_text.hpp"
 #include "report/terminal.hpp"
-#include "report/text/learning_text.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
 #include "scrm/io/file/atomic_file.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/path_checks.hpp"
-#include "task/learning_task.hpp"
+#include "task/learning/learning_task.hpp"
 
 namespace scrm {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "learn/search_coordinates.hpp"
+#include "learn/search/search_coordinates.hpp"
 #include "scrm/engine/learn/learn.hpp"
 #include "scrm/io/file/error.hpp"
 #include "support/rows/random_rows.hpp"

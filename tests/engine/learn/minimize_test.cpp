@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "learn/minimizer.hpp"
+#include "learn/search/minimizer.hpp"
 
 using namespace scrm;
 

@@ -1,5 +1,5 @@
 // labels: fast
-#include "learn/singular_directions.hpp"
+#include "learn/features/singular_directions.hpp"
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "learn/context_whitening.hpp"
+#include "learn/features/context_whitening.hpp"
 #include "scrm/engine/learn/learn.hpp"
 #include "support/rows/random_rows.hpp"
 

@@ -1,5 +1,5 @@
 // labels: slow
-#include "learn/context_whitening.hpp"
+#include "learn/features/context_whitening.hpp"
 
 #include <doctest/doctest.h>
 

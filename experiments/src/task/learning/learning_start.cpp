@@ -1,4 +1,4 @@
-#include "task/learning_start.hpp"
+#include "task/learning/learning_start.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "task/learning_rows.hpp"
+#include "task/learning/learning_rows.hpp"
 
 #include <fmt/format.h>
 

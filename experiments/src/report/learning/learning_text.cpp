@@ -1,4 +1,4 @@
-#include "report/text/learning_text.hpp"
+#include "report/learning/learning_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "report/enum_names.hpp"
+#include "report/learning/learning_warnings.hpp"
 #include "report/terminal.hpp"
-#include "report/text/learning_warnings.hpp"
 #include "scrm/engine/estimate/as_rewards.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
 

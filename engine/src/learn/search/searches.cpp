@@ -1,4 +1,4 @@
-#include "learn/searches.hpp"
+#include "learn/search/searches.hpp"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include <optional>
 #include <utility>
 
-#include "learn/context_whitening.hpp"
-#include "learn/minimizer.hpp"
+#include "learn/features/context_whitening.hpp"
 #include "learn/replayed_objective.hpp"
-#include "learn/search_coordinates.hpp"
+#include "learn/search/minimizer.hpp"
+#include "learn/search/search_coordinates.hpp"
 #include "pass/source/sampled_source.hpp"
 #include "scrm/engine/pass/memory_source.hpp"
 #include "scrm/engine/schedule/memory_ledger.hpp"

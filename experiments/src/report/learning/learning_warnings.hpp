@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "report/text/learning_text.hpp"
+#include "report/learning/learning_text.hpp"
 
 namespace scrm {
 

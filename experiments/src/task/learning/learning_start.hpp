@@ -6,7 +6,7 @@
 #include "scrm/engine/pass/row_mask.hpp"
 #include "scrm/engine/pass/source.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
-#include "task/learning_task.hpp"
+#include "task/learning/learning_task.hpp"
 
 namespace scrm {
 

@@ -1,4 +1,4 @@
-#include "learn/search_coordinates.hpp"
+#include "learn/search/search_coordinates.hpp"
 
 #include <algorithm>
 #include <cmath>

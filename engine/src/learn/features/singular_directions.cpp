@@ -1,4 +1,4 @@
-#include "learn/singular_directions.hpp"
+#include "learn/features/singular_directions.hpp"
 
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "learn/feature_moments.hpp"
+#include "learn/features/feature_moments.hpp"
 #include "pass/source/sampled_source.hpp"
 #include "scrm/engine/pass/masked_source.hpp"
 #include "scrm/kernels/scores/scores.hpp"

@@ -1,4 +1,4 @@
-#include "report/text/learning_warnings.hpp"
+#include "report/learning/learning_warnings.hpp"
 
 #include <fmt/format.h>
 

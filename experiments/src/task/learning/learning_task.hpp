@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "report/text/learning_text.hpp"
+#include "report/learning/learning_text.hpp"
 #include "scrm/engine/learn/learn.hpp"
 #include "scrm/io/shard/dataset.hpp"
 #include "task/task_options.hpp"

@@ -1,4 +1,4 @@
-#include "learn/descent_method.hpp"
+#include "learn/search/descent_method.hpp"
 
 #include <LBFGSpp/BFGSMat.h>
 #include <LBFGSpp/Cauchy.h>
@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "learn/line_search.hpp"
+#include "learn/search/line_search.hpp"
 
 namespace scrm {
 namespace {

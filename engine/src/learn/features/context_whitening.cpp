@@ -1,10 +1,10 @@
-#include "learn/context_whitening.hpp"
+#include "learn/features/context_whitening.hpp"
 
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <utility>
 
-#include "learn/feature_moments.hpp"
+#include "learn/features/feature_moments.hpp"
 #include "ranks/eigen_bytes.hpp"
 #include "scrm/engine/policy/policy_kind.hpp"
 #include "scrm/kernels/scores/context_matrix.hpp"

@@ -1,4 +1,4 @@
-#include "report/text/acting_text.hpp"
+#include "report/learning/acting_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -5,7 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "learn/minimizer.hpp"
+#include "learn/search/minimizer.hpp"
 
 namespace scrm {
 namespace {

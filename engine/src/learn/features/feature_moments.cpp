@@ -1,4 +1,4 @@
-#include "learn/feature_moments.hpp"
+#include "learn/features/feature_moments.hpp"
 
 #include <algorithm>
 

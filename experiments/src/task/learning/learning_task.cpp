@@ -1,4 +1,4 @@
-#include "task/learning_task.hpp"
+#include "task/learning/learning_task.hpp"
 
 #include <fmt/format.h>
 
@@ -16,8 +16,8 @@
 #include "scrm/engine/schedule/threads.hpp"
 #include "scrm/io/file/error.hpp"
 #include "scrm/io/file/spelling.hpp"
-#include "task/learning_rows.hpp"
-#include "task/learning_start.hpp"
+#include "task/learning/learning_rows.hpp"
+#include "task/learning/learning_start.hpp"
 #include "task/unnamed_inputs.hpp"
 
 namespace scrm {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "learn/descent_method.hpp"
+#include "learn/search/descent_method.hpp"
 #include "scrm/engine/learn/minimize.hpp"
 
 namespace scrm {

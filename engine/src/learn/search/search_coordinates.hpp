@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "learn/context_whitening.hpp"
+#include "learn/features/context_whitening.hpp"
 #include "scrm/kernels/policy.hpp"
 
 namespace scrm {
