@@ -39,7 +39,7 @@ def run_json(*args, **options):
 
 
 def few_under_sanitizers(few, everything):
-    """`everything`, or where sanitizers are built in, with which all takes ten times as long, `few`."""
+    """`everything`, or where sanitizers are built in, with which all takes ten times as long and more memory, `few`."""
     return few if os.environ.get("SCRM_SANITIZE") else everything
 
 

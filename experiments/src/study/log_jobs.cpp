@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "scrm/engine/schedule/memory_ledger.hpp"
 #include "scrm/engine/schedule/threads.hpp"
 #include "scrm/io/file/error.hpp"
 

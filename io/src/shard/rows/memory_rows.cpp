@@ -131,7 +131,8 @@ class HeaderCheck {
     header_.has_log_propensity = shard_.find("log_propensity") != nullptr;
     header_.has_label_propensity =
         header_.action_kind == ActionKind::multilabel && shard_.find("label_propensity") != nullptr;
-    if (header_.has_log_propensity && header_.has_propensity) fail("log_propensity", "there is propensity too: leave one of them out");
+    if (header_.has_log_propensity && header_.has_propensity)
+      fail("log_propensity", "there is propensity too: leave one of them out");
     if (header_.has_propensity) list("propensity");
     if (header_.has_log_propensity) list("log_propensity");
     if (header_.has_label_propensity && table("label_propensity").width() != header_.num_actions) {

@@ -51,8 +51,8 @@ struct Schema {
   std::optional<Outcome> outcome;            ///< unset: the data does not say, which is read as a loss
   std::vector<std::string> context_columns;  ///< names of the features, in order; empty: not named
   std::string unnamed_columns;  ///< where others name them: the first file that does not, taken in their order
-  std::vector<std::string> action_names;     ///< names of the categories or labels, in order; empty: not named
-  int replays = 1;                           ///< consecutive rows that share one context, see Block; divides kBlockRows
+  std::vector<std::string> action_names;  ///< names of the categories or labels, in order; empty: not named
+  int replays = 1;                        ///< consecutive rows that share one context, see Block; divides kBlockRows
 };
 
 /// The datasets that follow the others of a shard, a column each: the targets, then those of the model, what it
